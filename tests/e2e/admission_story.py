@@ -1,4 +1,4 @@
-"""The examples of docs/admission.md: Pod Security, quotas under load, and a kubelet that is kept to its node."""
+"""The examples of docs/admission.md: Pod Security, quotas under load, and a kubelet that may only change its own node."""
 import os
 import ssl
 import tempfile

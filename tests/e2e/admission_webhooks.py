@@ -1,10 +1,10 @@
-"""Admission webhooks, asked over TLS: what they are sent, what their answers do, and what their faults do.
+"""Admission webhooks over TLS: the requests to them, the effects of their answers, and the effects of their failures.
 
     admission_webhooks.py [--record=yes] [CHAPTER...]
 
-Every scenario makes a transcript: the answers a client gets and the reviews the webhooks get. What a real kube-apiserver
-made of the same scenarios is kept in admission_webhooks.json (--record=yes writes it, with $CARDEA_PEERS), and we must say the
-same. With $CARDEA_WITH_PEERS=1 the recording is checked against kube-apiserver too. What is ours alone follows.
+Every scenario makes a transcript: the answers that a client gets and the reviews that the webhooks get. admission_webhooks.json
+has the transcripts of a real kube-apiserver (--record=yes writes it, with $CARDEA_PEERS), and Cardea's must be the same. With
+$CARDEA_WITH_PEERS=1 the recording is also checked against kube-apiserver. Chapters about Cardea alone follow.
 """
 import json
 import os
@@ -29,7 +29,7 @@ KUBE = os.path.join(HERE, "..", "..", "..", "shared", "peers", "kube")
 
 
 class Kube(Cardea):
-    """A real kube-apiserver, behind the same flags."""
+    """A real kube-apiserver with the same flags."""
 
     def command(self):
         return [sys.executable, KUBE, "serve", "--data-dir", self.data_dir, "--secure-port", str(self.port), "--bind-address", "127.0.0.1",
@@ -47,13 +47,13 @@ class Kube(Cardea):
 
     def kill(self):
         if self.alive():
-            self.process.terminate()  # it takes kube-apiserver and etcd along
+            self.process.terminate()  # it also stops kube-apiserver and etcd
         if self.process is not None:
             self.process.wait()
 
 
 class Telling:
-    """One server and the webhooks it asks, for one scenario at a time."""
+    """One server and its webhooks, for one scenario at a time."""
 
     def __init__(self, server, hooks, name):
         self.server, self.hooks, self.name = server, hooks, name
@@ -69,12 +69,12 @@ class Telling:
         return answer
 
     def make(self, path, body):
-        """An object the scenario needs; gone when it ends."""
+        """An object that the scenario needs; it is deleted at the end."""
         self.quietly("POST", path, body)
         self.made.append(f"{path}/{body['metadata']['name']}")
 
     def configure(self, kind, name, *webhooks):
-        """Makes a configuration and waits until the server follows it: its last webhook is asked about a probe."""
+        """Creates a configuration and waits until the server uses it: its last webhook receives a probe."""
         self.probes += 1
         probe = f"{self.name}-{self.probes}"
         path = f"/probe/{probe}"
@@ -119,7 +119,7 @@ class Telling:
         return status, document
 
     def plain(self, entry):
-        """Without what differs between two runs."""
+        """Without values that differ between two runs."""
         text = json.dumps(sorted_managers(entry)).replace("11111111-2222-3333-4444-555555555555", "THE WEBHOOK'S")
         text = text.replace(f":{self.hooks.port}", ":PORT")
         text = re.sub(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "UID", text)
@@ -138,7 +138,7 @@ class Telling:
 
 
 def sorted_managers(value):
-    """Writes of one second are in another order than those of two."""
+    """Sorted by name: the order depends on whether the writes fall into one second or two."""
     if isinstance(value, list):
         return [sorted_managers(v) for v in value]
     if not isinstance(value, dict):
@@ -164,7 +164,7 @@ def told(server, hooks, name, scenario):
 
 
 def redirects_are_not_followed(s):
-    """Unlike kube-apiserver: whoever may name a URL should not reach others by it."""
+    """Unlike kube-apiserver: a user who may configure a URL should not reach other servers with it."""
     s.answer("/there", lambda r: s.hooks.review(r, allowed=True))
     for status in (301, 302, 307, 308):
         s.answer(f"/{status}", lambda r, status=status: (status, {"Location": s.hooks.at(f"/{s.name}/there")["url"]}, b""))
@@ -184,7 +184,7 @@ def large_answers_are_refused(s):
 
 
 def services_are_reached(s):
-    """By name, at an endpoint, whose certificate carries the name of the service."""
+    """By service name, at an endpoint whose certificate has the name of the service."""
     address = own_address()
     if not address:
         print("no address but the loopback: services are not tried")
@@ -210,7 +210,7 @@ def services_are_reached(s):
 
 
 def only_what_was_allowed_is_written(s):
-    """Many at once, with a webhook that allows, refuses, talks nonsense or hangs up, as chance has it."""
+    """Many requests at once, to a webhook that at random allows, refuses, sends nonsense or closes the connection."""
     verdicts, lock, chance = {}, threading.Lock(), random.Random(7)
 
     def answer(review):
@@ -359,7 +359,7 @@ def ours_alone(name, scenario):
 
 
 def register(arguments):
-    """Recording is told to kube-apiserver alone; the check of the recording comes before what is recorded is asked of us."""
+    """Only kube-apiserver is recorded. The recording is checked before Cardea is compared with it."""
     is_recording = "--record=yes" in arguments
     if is_recording or os.environ.get("CARDEA_WITH_PEERS") == "1":
         for name, scenario in SCENARIOS.items():

@@ -1,6 +1,6 @@
 """The audit log over HTTPS: the policy of docs/audit.md, a log and a webhook, a full disk, a webhook that dies and comes back.
 
-What is not written must be counted: for every backend, events made = events there + apiserver_audit_error_total.
+Lost events must be counted: for every backend, events made = events written + apiserver_audit_error_total.
 """
 import gzip
 import http.client
@@ -264,7 +264,7 @@ def refused_when_it_cannot_be_recorded(folder):
 
 
 class Receiver:
-    """A webhook that keeps what it is sent."""
+    """A webhook that keeps the events that it receives."""
 
     def __init__(self, folder, port=None):
         self.folder, self.port = folder, port or free_port()

@@ -1,4 +1,4 @@
-"""The same requests to us and to a real kube-apiserver: the same audit events, field by field, ids and times aside.
+"""The same requests to Cardea and to a real kube-apiserver must give the same audit events, field by field, except ids and times.
 
     CARDEA_PEERS=FOLDER audit_agreement.py      FOLDER has kube-apiserver and etcd; skipped without
 """
@@ -32,7 +32,7 @@ rules:
 - {level: RequestResponse, verbs: [update, patch], omitManagedFields: true}
 - {level: RequestResponse}
 """
-# What differs and may: the request's Audit-Id, and why.
+# Allowed differences: the request's Audit-Id, and the reason.
 KNOWN = {
     "apply-yaml": "kube-apiserver loses the event: YAML cannot stand in JSON",
     "delete-with-options": "we show the version that was sent, not meta.k8s.io/__internal",
@@ -111,7 +111,7 @@ STEPS = [  # Audit-Id, method, path, body, token, headers
 
 
 class Peer(Cardea):
-    """A kube-apiserver on its own etcd instead of ours."""
+    """A kube-apiserver with its own etcd, instead of Cardea."""
 
     def __init__(self, peers, *flags):
         super().__init__(*flags)
@@ -187,7 +187,7 @@ def normal(event):
     annotations = {k: v for k, v in event.pop("annotations", {}).items() if ".cardea.dev/" not in k and not k.startswith("apiserver.latency.k8s.io/")}
     if annotations:
         event["annotations"] = annotations
-    (event.get("impersonatedUser") or {}).pop("impersonationConstraint", None)  # ours stands there too
+    (event.get("impersonatedUser") or {}).pop("impersonationConstraint", None)  # Cardea's own event is there too
     return event
 
 
@@ -225,7 +225,7 @@ def events_are_those_of_a_kube_apiserver():
             server.stop(signal.SIGTERM)
         with Peer(peers, *common("theirs")) as server:
             play(server)
-            # The end of a watch is written after its answer; it is the last step.
+            # The event for the end of a watch is written after its answer; the watch is the last step.
             eventually("the last event", lambda: [e for e in by_id(f"{folder}/theirs.log").get(STEPS[-1][0], []) if e["stage"] == "ResponseComplete"])
         ours, theirs = by_id(f"{folder}/ours.log"), by_id(f"{folder}/theirs.log")
     failed = known = 0

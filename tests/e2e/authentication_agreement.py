@@ -1,4 +1,4 @@
-"""The same to us and to kube-apiserver: wrong configurations, which both refuse in the same words, and tokens, which both take for the same user.
+"""Compares Cardea with kube-apiserver: both must refuse wrong configurations in the same words, and recognise the same user by a token.
 
     authentication_agreement.py --packages=FOLDER     where the npm packages go (below the build folder); kept for the next run
 
@@ -62,7 +62,7 @@ WRONG = [
 
 
 def complaint(text, file, quoted):
-    """What a server said about its configuration, without the file's name. kube-apiserver's log quotes what fits on one line."""
+    """The message of a server about its configuration, without the name of the file. kube-apiserver's log quotes the part that fits on one line."""
     for line in ("invalid authentication configuration: ", "failed to load authentication configuration from file "):
         at = text.find(line)
         if at >= 0:
@@ -70,10 +70,10 @@ def complaint(text, file, quoted):
             break
     else:
         return None
-    # What kube-apiserver logs about other things meanwhile may come after it.
+    # Other messages of kube-apiserver may come after it.
     said = re.sub(r"\n[IWEF]\d{4} \d\d:.*", "", said, flags=re.S) if quoted else said
     said = said.replace(file, "FILE").strip()
-    if not quoted:  # a line of our log is one line
+    if not quoted:  # a line of Cardea's log is one line
         said = said.replace("\\n", "\n")
     if quoted and "\n" in said:
         said = re.sub(r"\n >$", "", said.replace("\n\t", "\n"))
@@ -132,7 +132,7 @@ REVIEW = json.dumps({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubj
 
 
 def who(port, token):
-    """The user a server takes the token for, or the status."""
+    """The user that a server recognises by the token, or the status."""
     connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=60, context=ssl._create_unverified_context())
     try:
         connection.request("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", body=REVIEW, headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"})
@@ -201,7 +201,7 @@ def decisions(peers, folder):
         file = issuers.path("config.yaml")
         with open(file, "w") as out:
             out.write(CONFIG.format(head=HEAD, ca=indented(issuers.ca), **issuers.urls))
-        # kube-apiserver decodes a whole key set or nothing: the plain issuer's must have no key of an unknown kind for it.
+        # kube-apiserver decodes a whole key set or nothing: the key set of the plain issuer must have no key of an unknown kind.
         issuers.tell("only_known_keys")
         with Kube(peers, folder, file) as kube, Cardea("--authentication-config", file, "--authorization-mode", "AlwaysAllow", "--service-account-issuer", "https://sa.example") as server:
             eventually("kube-apiserver knows the issuer", lambda: isinstance(who(kube.port, issuers.sign()), dict), 90)

@@ -95,7 +95,7 @@ def metric(server, name, **labels):
 
 
 class Load:
-    """Requests on several connections, all of which must succeed; `token` may change meanwhile."""
+    """Requests on several connections; all must succeed. `token` may change in the meantime."""
 
     def __init__(self, server, token, connections=4):
         self.server, self.token, self.ending = server, token, False
@@ -217,7 +217,7 @@ def rotation(issuers, server, client):
     with Load(server, issuers.sign(sub="loaded")) as load:
         eventually("the load runs", lambda: load.sent > 20)
         issuers.rotate("plain")
-        load.token = issuers.sign(sub="rotated")  # accepted once the key set may be fetched again
+        load.token = issuers.sign(sub="rotated")  # accepted when the key set may be fetched again
         eventually("rotated keys are accepted", lambda: "jose:rotated" in load.names, 30)
         load.failures.clear()
         begun = load.sent
@@ -277,7 +277,7 @@ def reload(issuers, server, client, file):
 
 @story.chapter
 def flags_and_the_file_they_migrate_to(issuers):
-    """The same issuer by flags, and by the file that `cardea migrate` makes of them."""
+    """The same issuer by flags, and by the file that `cardea migrate` makes from the flags."""
     flags = [f"--oidc-issuer-url={issuers.urls['plain']}", "--oidc-client-id=cardea", f"--oidc-ca-file={issuers.path('ca.crt')}", "--oidc-groups-claim=groups",
              "--oidc-groups-prefix=g:", "--oidc-required-claim=tenant=t1", "--oidc-signing-algs=RS256,ES256"]
     migrated = subprocess.run([binary(), "migrate", "oidc-flags", "--secure-port=1", *flags], text=True, capture_output=True)
@@ -326,7 +326,7 @@ def the_documented_example(issuers):
 
 @story.chapter
 def always_allow_and_anonymous_never_meet(issuers):
-    """Anonymous requests and AlwaysAllow never meet, whichever file or flag asks for them."""
+    """Anonymous requests and AlwaysAllow are never both on, whichever file or flag sets them."""
     head = "apiVersion: apiserver.config.k8s.io/{}\nkind: {}Configuration\n"
     chain, file = issuers.path("chain.yaml"), issuers.path("anonymous.yaml")
     with open(chain, "w") as out:

@@ -1,4 +1,4 @@
-"""Who decides: --authorization-config with a webhook, its reload, and Cardea as the webhook of another server.
+"""Authorizers: --authorization-config with a webhook, its reload, and Cardea as the webhook of another server.
 
 The other server is a second Cardea, and with $CARDEA_PEERS (a folder with kube-apiserver and etcd) a real kube-apiserver.
 """
@@ -20,7 +20,7 @@ story = Story("authorization_story")
 
 RULES = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers:\n"
 RBAC = "- {type: Node, name: node}\n- {type: RBAC, name: rbac}\n"
-# As kube-apiserver 1.36 sends it, but for the names.
+# The request of kube-apiserver 1.36, with other names.
 REVIEW = ('{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","metadata":{},"spec":{"resourceAttributes":{"namespace":"default",'
           '"verb":"list","version":"v1","resource":"pods","fieldSelector":{"requirements":[{"key":"spec.nodeName","operator":"In","values":["x"]}]},'
           '"labelSelector":{"requirements":[{"key":"a","operator":"In","values":["b","c"]}]}},"user":"jane","groups":["dev","system:authenticated"],'
@@ -43,7 +43,7 @@ def kubeconfig_for(path, server, ca, token=None):
 
 
 class Hook(http.server.BaseHTTPRequestHandler):
-    """Allows user `friend`, denies `foe`, answers nonsense for `odd`, has no opinion of the others."""
+    """Allows user `friend`, denies `foe`, answers nonsense for `odd`, has no opinion about others."""
     protocol_version = "HTTP/1.1"
     seen = []
 
@@ -137,7 +137,7 @@ def re_count(text, start):
 
 
 def grant(server):
-    """jane may list pods in default; the caller `asker` may ask."""
+    """jane may list pods in default; the user `asker` may send reviews."""
     rbac = "/apis/rbac.authorization.k8s.io/v1"
     for path, kind, body in (
             (f"{rbac}/namespaces/default/roles", "Role", {"metadata": {"name": "reader"}, "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]}),
@@ -199,13 +199,13 @@ def asked_by_others():
 
 
 def nodes_that_may(server, group):
-    """A secret is read by the nodes with a pod that uses it."""
+    """A node may read a secret if one of its pods uses it."""
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
            "spec": {"nodeName": "n1", "containers": [{"name": "c", "image": "i"}], "volumes": [{"name": "v", "secret": {"secretName": "s"}}]}}
     status, _, answer = server.request("POST", "/api/v1/nodes", node)
     expect(status == 201, f"a node: {status} {answer}")
-    # The account that pods run as is made by a controller.
+    # A controller creates the service account of the pods.
     eventually("a pod is created", lambda: server.request("POST", "/api/v1/namespaces/default/pods", pod)[0] == 201, 30)
     spec = {"resourceAttributes": {"verb": "get", "resource": "secrets", "namespace": "default", "name": "s"}}
     status, _, answer = server.request("POST", f"/apis/{group}/resourceaccessreviews", {"apiVersion": group, "kind": "ResourceAccessReview", "spec": spec})
@@ -215,7 +215,7 @@ def nodes_that_may(server, group):
 
 @story.chapter
 def asked_in_bulk():
-    """docs/reviews.md: many questions at once, and who may."""
+    """docs/reviews.md: many questions at once, and the users that have a permission."""
     folder = Cardea().folder
     with Cardea() as server:
         grant(server)

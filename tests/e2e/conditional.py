@@ -1,6 +1,6 @@
-"""Under which conditions: requests that are allowed or denied for what they write.
+"""Conditions: requests that are allowed or denied because of the object that they write.
 
-Users come from a token file and hold nothing but what access policies give them.
+Users come from a token file. They have only the permissions that access policies give them.
 """
 import json
 import os
@@ -78,7 +78,7 @@ def config_map(name, data=None, labels=None, **meta):
 
 
 def documented(language, number=0):
-    """A block of the page on conditions."""
+    """A block of docs/conditional-authorization.md."""
     page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "conditional-authorization.md")
     with open(page, encoding="utf-8") as f:
         blocks = re.findall(r"^```(\w*)\n(.*?)^```$", f.read(), re.M | re.S)
@@ -87,7 +87,7 @@ def documented(language, number=0):
 
 @story.chapter
 def volumes_of_one_class(w):
-    """The example of the page, and what the page says comes of it."""
+    """The example of the page, with the results that the page names."""
     status, _, said = w.admin("POST", POLICIES, documented("yaml"), {"Content-Type": "application/yaml"})
     expect(status == 201, f"the example of the page: {status} {said}")
     path = "/api/v1/persistentvolumes"
@@ -125,11 +125,11 @@ def sensitive_field_unchanged(w):
                              [{"op": "replace", "path": "/data/secret", "value": "z"}])]:
         w.allowed("carol", "PATCH", f"{CM}/sensitive", good, kind)
         w.refused("carol", "PATCH", f"{CM}/sensitive", bad, kind)
-    # A dry run is decided as the real thing is.
+    # A dry run is decided like the real request.
     w.refused("carol", "PUT", f"{CM}/sensitive?dryRun=All", config_map("sensitive", {"secret": "y"}))
     w.allowed("carol", "PUT", f"{CM}/sensitive?dryRun=All", config_map("sensitive", {"secret": "x"}))
     expect(w.admin("GET", f"{CM}/sensitive")[2]["data"] == {"secret": "x", "open": "5"}, "the data is not what was allowed")
-    # The secret is kept, but nobody said that the object may be made.
+    # The secret stays the same, but no policy allows the creation of the object.
     status = w.as_user("carol", "POST", CM, config_map("fresh", {"secret": "x"}))[0]
     expect(status == 403, f"creating is {status}")
 
@@ -207,7 +207,7 @@ def reviews_of_some_users(w):
     path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
     w.allowed("auditor", "POST", path, review("team-a"))
     w.refused("auditor", "POST", path, review("root"))
-    # The other kinds too: in a namespace, about oneself, and of conditions.
+    # The other kinds of reviews too: local, about oneself, and of conditions.
     w.policy("local-reviews", "Allow", "auditor", ("create",), ("authorization.k8s.io",), ("localsubjectaccessreviews", "authorizationconditionsreviews"),
              "has(object.request) ? object.request.operation == 'CREATE' : object.spec.user.startsWith('team-')")
     path = "/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews"
@@ -263,13 +263,13 @@ def alice_bob_and_eve(w, secrets_by_name):
     w.allowed("bob", "POST", path, secret("bob-1"))
     w.refused("bob", "POST", path, secret("anything-else"))
     w.refused("eve", "POST", path, secret("eve-1"))
-    # Eve announces a body and never sends it: the refusal comes all the same.
+    # Eve announces a body and never sends it: the refusal comes without it.
     plain = socket.create_connection(("127.0.0.1", w.server.port), 20)
     with w.anonymous_tls().wrap_socket(plain, server_hostname="127.0.0.1") as sock:
         sock.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token-eve\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n".encode())
         answer = sock.recv(65536)
     expect(answer.startswith(b"HTTP/1.1 403"), f"Eve, without a body: {answer[:200]!r}")
-    # Bob may yet be allowed, so that his body is waited for.
+    # Bob may still be allowed, so the server waits for his body.
     plain = socket.create_connection(("127.0.0.1", w.server.port), 20)
     with w.anonymous_tls().wrap_socket(plain, server_hostname="127.0.0.1") as sock:
         body = json.dumps(secret("bob-2")).encode()
@@ -293,7 +293,7 @@ def update_that_creates(w):
     apply = "application/apply-patch+yaml"
     w.allowed("writer", "PATCH", f"{path}/applied?fieldManager=t", lease("applied", kind="ok", creator="me"), apply)
     w.refused("writer", "PATCH", f"{path}/three?fieldManager=t", lease("three", kind="ok"), apply)
-    # It exists by now: creating is not asked about.
+    # The object exists now: no question about creation is asked.
     known = lease("both", kind="ok")
     known["metadata"]["resourceVersion"] = w.admin("GET", f"{path}/both")[2]["metadata"]["resourceVersion"]
     w.allowed("writer", "PUT", f"{path}/both", known)
@@ -309,7 +309,7 @@ def collections(w):
     for name in ("a", "b"):
         w.admin("POST", path, config_map(name, labels={"junk": "yes"}))
     w.admin("POST", path, config_map("keep", labels={"junk": "no"}))
-    # What a selector finds is nothing for somebody who may not list.
+    # A user who may not list does not learn which objects a selector finds.
     for selector in ("labelSelector=junk%3Dno", "labelSelector=junk%3Dyes"):
         w.refused("deleter", "DELETE", f"{path}?{selector}", saying='this needs the verb "list"')
     w.policy("look", "Allow", "deleter", ("list",), resources=("configmaps",), namespace="many")
@@ -319,7 +319,7 @@ def collections(w):
     expect("keep" in names and "a" not in names, f"left are {names}")
     w.allowed("deleter", "DELETE", path + "?labelSelector=junk%3Dnothing")
     w.refused("deleter", "DELETE", CM)  # another namespace
-    # One that must not go stops the rest; those before it are gone, as in Kubernetes.
+    # An object that may not be deleted stops the rest; those before it are deleted, as in Kubernetes.
     for name in ("a", "z"):
         w.admin("POST", path, config_map(name, labels={"junk": "yes"}))
     w.refused("deleter", "DELETE", path + "?labelSelector=junk")
@@ -329,7 +329,7 @@ def collections(w):
 
 @story.chapter
 def subresources(w):
-    """Each by what its own object says."""
+    """Each object is decided by its own content."""
     pods, merge = "/api/v1/namespaces/default/pods", "application/merge-patch+json"
     deployments = "/apis/apps/v1/namespaces/default/deployments"
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
@@ -379,7 +379,7 @@ def subresources(w):
 
 @story.chapter(needs=["labels_and_names"])
 def dry_runs(w):
-    """Decided as the real thing is, and nothing is written."""
+    """Decided like the real request, and nothing is written."""
     w.policy("dry", "Allow", "labeller", ("delete", "update"), resources=("configmaps",), expression="oldObject.metadata.labels.team == 'x'")
     w.refused("labeller", "POST", f"{CM}?dryRun=All", config_map("dry"))
     w.allowed("labeller", "POST", f"{CM}?dryRun=All", config_map("dry", labels={"team": "x"}))
@@ -395,7 +395,7 @@ def dry_runs(w):
 
 @story.chapter
 def version_of_the_request(w):
-    """Conditions see the object in the version that the request speaks."""
+    """Conditions see the object in the version of the request."""
     w.policy("hpa", "Allow", "versioned", ("create", "update"), ("autoscaling",), ("horizontalpodautoscalers",),
              "request.apiVersion == 'v1' ? object.spec.targetCPUUtilizationPercentage <= 80 && (oldObject == null || has(oldObject.spec.targetCPUUtilizationPercentage)) : "
              "object.spec.metrics.all(m, m.resource.target.averageUtilization <= 80)")
@@ -420,7 +420,7 @@ def version_of_the_request(w):
 
 @story.chapter
 def after_mutation(w):
-    """Conditions see what is going to be written: defaults, what plugins fill in, the name that was made."""
+    """Conditions see the object that will be written: with defaults, changes of plugins, and the generated name."""
     w.policy("mutated", "Allow", "versioned", ("create",), ("",), ("services", "pods", "configmaps"),
              "request.resource == 'services' ? object.spec.type == 'ClusterIP' && object.spec.clusterIP != '' : "
              "request.resource == 'pods' ? object.spec.serviceAccountName == 'default' && object.spec.restartPolicy == 'Always' : object.metadata.name.size() > 4")
@@ -445,19 +445,19 @@ def denies(w):
     path = "/api/v1/namespaces/default/secrets"
     w.allowed("writer", "POST", path, secret("free"))
     w.refused("writer", "POST", path, secret("held", restricted="yes"), saying="nothing restricted")
-    # An error in a Deny denies; in an Allow it is as if false.
+    # An error in a Deny condition denies; in an Allow condition it counts as false.
     w.policy("broken", "Deny", "writer", ("create",), resources=("secrets",), expression="object.data.missing == 'x'")
     w.refused("writer", "POST", path, secret("free-2"))
     w.admin("DELETE", f"{POLICIES}/broken")
     w.allowed("writer", "POST", path, secret("free-2"))
-    # Reads are not for conditions: what could deny, denies.
+    # Reads have no conditions: a policy that could deny denies.
     w.policy("read", "Allow", "writer", ("list",), resources=("secrets",), expression="object.x == 1")
     w.refused("writer", "GET", path)
     w.admin("DELETE", f"{POLICIES}/no-restricted")
 
 
 def nor_through_rbac(w):
-    """What a policy denies to the granter they do not give by a Role or RoleBinding either."""
+    """A user to whom a policy denies something cannot grant it by a Role or RoleBinding either."""
     rbac = "/apis/rbac.authorization.k8s.io/v1"
 
     def role(name, verbs, resources):
@@ -480,7 +480,7 @@ def nor_through_rbac(w):
     w.refused("granter", "POST", bindings, binding("deleter"), saying="may deny")
     w.allowed("granter", "POST", roles, role("given-endpoints", ["delete"], ["endpoints"]))
     w.allowed("granter", "POST", bindings, binding("given-endpoints"))
-    # A denial on a condition is one.
+    # A denial on a condition is a denial too.
     w.policy("granter-denied-if", "Deny", "granter", ("update",), ("",), ("endpoints",), "object.metadata.name == 'x'")
     w.refused("granter", "POST", roles, role("given-updates", ["update"], ["endpoints"]), saying="may deny")
     w.admin("DELETE", f"{POLICIES}/granter-denied-if")
@@ -489,7 +489,7 @@ def nor_through_rbac(w):
 
 @story.chapter
 def nobody_grants_what_they_lack(w):
-    """Whoever may write policies still cannot give more than they hold, nor deny without the right to."""
+    """A user who may write policies still cannot grant more than they hold, and cannot deny without the permission for it."""
     w.policy("granter-writes", "Allow", "granter", ("create", "update", "get", "list", "patch", "delete", "deletecollection"), ("access.cardea.dev",), ("clusteraccesspolicies",), "true")
 
     def mine(name, effect, rules=None):
@@ -502,7 +502,7 @@ def nobody_grants_what_they_lack(w):
     w.refused("granter", "POST", POLICIES, mine("secrets", "Allow", secrets), saying="not currently held")
     w.refused("granter", "POST", POLICIES, mine("no-friend", "Deny"), saying="deny")
     expect(w.admin("GET", f"{POLICIES}/everything")[0] == 404, "a refused policy was stored")
-    # What they hold they may give, also where only the expression says how much that is.
+    # They may grant their own permissions, also if only an expression limits these.
     w.policy("granter-holds", "Allow", "granter", ("get",), ("",), ("configmaps",))
     w.allowed("granter", "POST", POLICIES, mine("maps", "Allow", [{"verbs": ["get"], "apiGroups": [""], "resources": ["configmaps"]}]))
     narrow = mine("narrow", "Allow")
@@ -516,13 +516,13 @@ def nobody_grants_what_they_lack(w):
     eventually("a controller has written the status", lambda: w.admin("GET", f"{POLICIES}/narrow")[2].get("status", {}).get("conditions"))
     narrow["metadata"]["resourceVersion"] = w.admin("GET", f"{POLICIES}/narrow")[2]["metadata"]["resourceVersion"]
     w.refused("granter", "PUT", f"{POLICIES}/narrow", narrow, saying="not currently held")
-    # Nor what somebody may deny to them, though they hold it.
+    # They cannot grant a permission that a policy may deny to them, although they hold it.
     w.policy("granter-denied", "Deny", "granter", ("delete",), ("",), ("configmaps",))
     w.policy("granter-holds-more", "Allow", "granter", ("get", "delete"), ("",), ("configmaps", "endpoints"))
     w.refused("granter", "POST", POLICIES, mine("denied", "Allow", [{"verbs": ["delete"], "apiGroups": [""], "resources": ["configmaps"]}]), saying="may deny")
     w.allowed("granter", "POST", POLICIES, mine("undenied", "Allow", [{"verbs": ["delete"], "apiGroups": [""], "resources": ["endpoints"]}]))
     nor_through_rbac(w)
-    # To lift a denial is to deny, in whichever way, and so is to outrank others' grants.
+    # Every way to remove a denial needs the permission to deny, and so does a grant that outranks others.
     w.refused("granter", "POST", POLICIES, mine("no-opinion", "NoOpinion"), saying='the verb "deny"')
     denial = f"{POLICIES}/granter-denied"
     w.refused("granter", "DELETE", denial, saying='the verb "deny"')
@@ -542,7 +542,7 @@ def nobody_grants_what_they_lack(w):
 
 @story.chapter
 def refusals_quote_nothing(w):
-    """Who may not touch an object does not learn from errors what is in it."""
+    """A user who may not change an object does not learn its content from errors."""
     w.policy("own-secrets", "Allow", "namer", ("patch",), resources=("secrets",), expression="oldObject.metadata.name == 'own'")
     for name in ("own", "foreign"):
         status = w.admin("POST", "/api/v1/namespaces/default/secrets", {"metadata": {"name": name}, "stringData": {"password": "hidden-text"}})[0]
@@ -588,7 +588,7 @@ def self_description(w, secrets_by_name):
         expect(status == 422, f"{wrong}: {status} {said}")
     both = review(authorizationOptions={"handledDecisionTypes": five}, conditionalAuthorization={"mode": "Optimized"})
     expect(w.as_user("bob", "POST", path, both)[0] == 422, "both dialects at once")
-    # And what was answered can be sent back with an object.
+    # The answer can be sent back with an object.
     for resource in ("authorizationconditionsreviews", "admissionconditionsreviews"):
         for name, outcome in (("bob-9", "Allow"), ("x", "NoOpinion")):
             review_of = {"apiVersion": "authorization.k8s.io/v1alpha1", "kind": "AuthorizationConditionsReview",
@@ -606,7 +606,7 @@ def self_description(w, secrets_by_name):
 
 @story.chapter
 def request_to_be(w):
-    """Conditions on impersonatedRequest, sent back: evaluated with it, and never without."""
+    """Conditions on impersonatedRequest, sent back: evaluated with it, and never without it."""
     for name, effect, expression in (("reads-for-others", "Allow", "impersonatedRequest.verb == 'get' && 'staff' in impersonatedRequest.userInfo.groups"),
                                      ("no-secrets-for-others", "Deny", "impersonatedRequest.resource == 'secrets'")):
         w.policy(name, effect, "friend", ("impersonate",), resources=("users",), expression=expression)
@@ -664,7 +664,7 @@ def can_i(w, secrets_by_name):
     expect(code == 1 and said.startswith("no"), f"{code} {said}")
     code, said = ask("bob", "create")
     expect(code == 2, said)
-    # In the name of somebody else, for who may.
+    # For another user, if the sender may do this.
     w.policy("as-bob", "Allow", "agent", ("impersonate",), ("",), ("users",), names=["bob"])
     code, said = ask("agent", "create", "secrets", "-n", "default", "--as", "bob")
     expect(code == 3 and "startsWith" in said, f"{code} {said}")
@@ -674,7 +674,7 @@ def can_i(w, secrets_by_name):
 
 @story.chapter
 def dra(w):
-    """Validation refuses such claims too, as Kubernetes' does; here it is seen beforehand, and what the condition says."""
+    """Validation refuses such claims too, as in Kubernetes. Here the condition of a policy refuses them before, and reviews show its outcome."""
     spec = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c", "adminAccess": True}}]}}
     claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "c"}, "spec": spec}
     template = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": "t"}, "spec": {"spec": spec}}
@@ -745,7 +745,7 @@ def tokens():
 def w(tokens):
     with Cardea(f"--token-auth-file={tokens}", "--dra-admin-access-policy") as server:
         w = World(server)
-        for user in USERS:  # everybody may ask about themselves, as RBAC's defaults let them
+        for user in USERS:  # every user may ask about themselves, as RBAC's defaults allow
             w.policy(f"self-{user}", "Allow", user, ("create",), ("authorization.k8s.io",), ("selfsubjectaccessreviews",))
         spec = {"effect": "Allow", "rules": [{"verbs": ["get"], "nonResourceURLs": ["/api", "/api/*", "/apis", "/apis/*"]}]}
         w.admin("POST", POLICIES, {"apiVersion": "access.cardea.dev/v1alpha1", "kind": "ClusterAccessPolicy", "metadata": {"name": "discovery"}, "spec": spec})

@@ -1,6 +1,6 @@
-"""Conditions of webhooks: asked for, answered, settled here or by their author, and failing closed whatever goes wrong between.
+"""Conditions of webhooks: requested, answered, evaluated by the server or by the webhook; every failure in between refuses the request.
 
-Two webhooks over TLS, one for each dialect. What they say is decided by whom they are asked about.
+Two webhooks over TLS, one for each dialect. Their answer depends on the user in the question.
 """
 import concurrent.futures
 import http.server
@@ -20,10 +20,10 @@ story = Story("conditional_webhooks")
 
 FIVE = ["Allow", "Deny", "NoOpinion", "ConditionsMap", "Union"]
 CEL = "k8s.io/authorization-cel"
-ERROR = "cannot decode object"  # says a webhook that cannot evaluate its own condition
-LISTED = "lists"  # a webhook of each dialect; users whose names begin with this are for the second
+ERROR = "cannot decode object"  # the answer of a webhook that cannot evaluate its own condition
+LISTED = "lists"  # one webhook for each dialect; users whose names begin with this go to the second
 FAULTS = ["silence", "vanish", "status-500", "status-404", "nonsense", "array", "empty", "no-response", "other-uid", "unknown-type", "conditional", "contradiction", "too-large"]
-# What goes wrong with the first answer, before there are conditions to settle.
+# Failures of the first answer, before there are conditions.
 FORGERIES = ["over-limit", "twice", "reserved", "long-text", "long-description", "allowed-too", "no-type", "not-a-list"]
 
 
@@ -123,7 +123,7 @@ class Hook:
             allow = [condition("labelled", "label", description="with the label")]
             if user == "opaque" or user.startswith("fault-deny-"):
                 deny = [condition("no-bad", "bad", description="nothing bad")]
-        elif user.startswith("erring"):  # `erring-lenient` declares what an error means
+        elif user.startswith("erring"):  # `erring-lenient` declares the effect of an error
             return self.worded([condition("broken", "opaque")], [], "NoOpinion" if user.endswith("lenient") else "Deny")
         elif user == "snapshot":
             allow = [condition(f"policy-{self.policy}", f"object.data.policy == '{self.policy}'", CEL)]
@@ -153,7 +153,7 @@ class Hook:
         return answer
 
     def evaluate(self, user, about):
-        """What the conditions come to. Faults are told with an answer that would allow."""
+        """The outcome of the conditions. Each fault comes with an answer that would allow."""
         thing = about.get("object") or about.get("oldObject") or {}
         meta = thing.get("metadata", {})
         outcome = "Allow"
@@ -219,7 +219,7 @@ def settled_by_their_author(w, tree, listed):
         sent = [r["request"].get("admissionRequest", r["request"]) for r in hook.second]
         expect({r["operation"] for r in sent} == {"CREATE", "UPDATE", "DELETE"}, sent)
         expect(all(r["userInfo"]["username"] == user for r in sent), "somebody else was asked about")
-        # Their conditions went back to them, as they had said them.
+        # The webhook received its own conditions, unchanged.
         ids = [c["id"] for r in hook.second for c in (r["request"]["conditionSets"][0]["conditions"] if hook is listed else
                                                       r["request"]["decision"]["conditionsMap"]["allowConditions"])]
         expect("example.com/labelled" in ids, ids)
@@ -237,7 +237,7 @@ def cel_is_settled_here(w, tree, listed):
         w.allowed(user, "POST", CM, config_map(f"other-{user}"))
         w.allowed(user, "DELETE", f"{CM}/other-{user}")
     expect(len(tree.second) + len(listed.second) == before, "the author of conditions in CEL was asked")
-    # An expression that asks the authorizer, who fails: no answer is no yes.
+    # An expression asks the authorizer, and the authorizer fails: no answer is not a yes.
     for user in both("cel-down"):
         w.allowed(user, "POST", CM, config_map(f"good-{user}"))
         w.refused(user, "POST", CM, config_map(f"other-{user}"))
@@ -246,8 +246,8 @@ def cel_is_settled_here(w, tree, listed):
 
 @story.chapter
 def one_snapshot(w, tree, listed):
-    """What was answered is kept with its conditions; the next request is decided by them too."""
-    def asked():  # whoever is refused is asked about once more: whether they may change single fields
+    """An answer is cached with its conditions; they decide the next request too."""
+    def asked():  # a refused user is asked about once more: whether they may change single fields
         return sum(review["spec"].get("resourceAttributes", {}).get("verb") == "create" for review in tree.first)
     before = asked()
     w.allowed("snapshot", "POST", CM, config_map("snapshot-1", {"policy": "1"}))
@@ -255,7 +255,7 @@ def one_snapshot(w, tree, listed):
     w.refused("snapshot", "POST", CM, config_map("snapshot-2", {"policy": "2"}))
     w.allowed("snapshot", "POST", CM, config_map("snapshot-3", {"policy": "1"}))
     expect(asked() == before + 1, f"asked {asked() - before} times")
-    # Who cannot take conditions is not answered from what was kept for those who can.
+    # A caller that cannot take conditions gets no answer from the cache of those that can.
     expect(w.as_user("snapshot", "GET", CM)[0] == 403, "a read")
     expect("authorizationOptions" not in tree.first[-1]["spec"], tree.first[-1])
     expect(w.as_user("snapshot", "POST", "/api/v1/namespaces/default/pods/x/exec?command=a")[0] in (403, 404), "a stream")
@@ -307,7 +307,7 @@ def nothing_is_written_after_a_fault(w, tree, listed):
     with concurrent.futures.ThreadPoolExecutor(8) as at_once:
         waiting = []
         for fault in FAULTS:
-            # Whoever has to be waited for is tried where it is cheapest: it ends as the others do.
+            # A webhook that does not answer is tested with the cheapest write: the others end in the same way.
             some = requests[:1] if fault in ("silence", "status-500") else requests
             waiting += [at_once.submit(suffers, user, some) for kind in ("fault-", "fault-deny-") for user in both(kind + fault)]
         for one in waiting:
@@ -316,13 +316,13 @@ def nothing_is_written_after_a_fault(w, tree, listed):
     with open(w.server.log_path, encoding="utf-8") as log:
         expect('the conditions of a request failed method="POST" path="/api/v1/namespaces/default/configmaps" user="fault-vanish" error="webhook `trees`: ' in log.read(), "the log does not say why")
     expect(len(tree.second) > 2 * len(FAULTS) and len(listed.second) > 2 * len(FAULTS), "the faults did not happen")
-    for name in both("opaque"):  # and who answers is still heard
+    for name in both("opaque"):  # a webhook that answers is still heard
         w.allowed(name, "PUT", f"{CM}/victim", config_map("victim", {"a": name}, {"ok": "yes", "victim": "yes"}))
 
 
 @story.chapter
 def the_failure_mode_decides_an_error(w, tree, listed):
-    """A Deny condition that its author cannot evaluate, before roles that allow everything."""
+    """A Deny condition that its webhook cannot evaluate, before roles that allow everything."""
     users = [*both("erring"), *both("erring-allow"), f"{LISTED}-erring-lenient"]
     w.admin("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "erring"},
@@ -331,7 +331,7 @@ def the_failure_mode_decides_an_error(w, tree, listed):
     for user in users[:4]:
         w.refused(user, "POST", CM, config_map(user), saying="conditions could not be evaluated")
         expect(w.admin("GET", f"{CM}/{user}")[0] == 404, f"the object of {user} was written")
-    w.allowed(users[4], "POST", CM, config_map(users[4]))  # its author declared failureMode: NoOpinion
+    w.allowed(users[4], "POST", CM, config_map(users[4]))  # the webhook declared failureMode: NoOpinion
 
     def noted(user):
         with open(w.audit_log, encoding="utf-8") as log:
@@ -368,20 +368,20 @@ def shown_to_who_asks(w, tree, listed):
         review["spec"] = {"resourceAttributes": attributes, "conditionalAuthorization": {"mode": "HumanReadable"}}
         chain = w.allowed(user, "POST", path, review)["status"]["conditionsChain"]
         expect(chain[0]["authorizerName"] == name and {c["effect"] for c in chain[0]["conditions"]} == {"Allow", "Deny"}, chain)
-        # Sent back with an object: what is in CEL is evaluated here.
+        # Sent back with an object: the server evaluates conditions in CEL itself.
         for thing, outcome in (("good-1", "Allow"), ("bad-1", "Deny"), ("x", "NoOpinion")):
             asked = {"apiVersion": "authorization.k8s.io/v1alpha1", "kind": "AuthorizationConditionsReview",
                      "request": {"decision": decision, "admissionRequest": {"uid": "u", "operation": "CREATE", "namespace": "default", "userInfo": {"username": user},
                                                                             "object": config_map(thing)}}}
             said = w.admin("POST", "/apis/authorization.k8s.io/v1alpha1/authorizationconditionsreviews", asked)[2]["response"]["decision"]
             expect(said["type"] == outcome, f"{thing}: {said}")
-    # What is not in CEL is not put to its author for others: anybody who may send reviews could have written it.
+    # Other conditions in a review are not sent to the webhook: any user who may send reviews could have written them.
     before = len(tree.second)
     forged = {"type": "Union", "union": [{"authorizerName": "trees", "decision": tree.worded([], [condition("labelled", "label")])["conditionalDecision"]}]}
     asked["request"]["decision"] = forged
     said = w.admin("POST", "/apis/authorization.k8s.io/v1alpha1/authorizationconditionsreviews", asked)[2]["response"]["decision"]
     expect(said["type"] == "NoOpinion" and "not evaluated for others" in said["noOpinion"]["evaluationError"], said)
-    # Nor are conditions in the name of somebody who has none, nor of nobody we know.
+    # Conditions of an authorizer that has none, or of an unknown authorizer, are not evaluated.
     for name in ("rbac", "stranger"):
         for effect, outcome in (("allowConditions", "NoOpinion"), ("denyConditions", "Deny")):
             one = {"type": "ConditionsMap", "conditionsMap": {effect: [condition("a", "true", CEL)]}}
@@ -408,10 +408,10 @@ def numbers(w, tree, listed):
 
 @story.chapter
 def reloaded(w, tree, listed, config):
-    """Without its line a webhook is no longer asked for conditions, and the requests it let through under them are refused."""
+    """Without its line in the configuration a webhook is no longer asked for conditions, and requests that it allowed on conditions are refused."""
     tries = itertools.count()
 
-    def created():  # always another one: what was made while the old configuration was in force is there
+    def created():  # always another object: those created under the old configuration exist
         return w.as_user("cel", "POST", CM, config_map(f"good-reloaded-{next(tries)}"))[0]
     write(config, webhook("trees", tree, "") + webhook("lists", listed, LIST) + BUILT_IN)
     eventually("a webhook that lost its conditions", lambda: created() == 403)

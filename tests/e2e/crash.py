@@ -1,7 +1,7 @@
-"""Kills the server at random points under write load, restarts it on the same data, and asks for everything back.
+"""Kills the server at random points under write load, restarts it on the same data, and reads everything back.
 
-Every acknowledged write must be there, nothing twice; revisions never go back; a watcher that resumes from the last
-revision it saw misses nothing. CARDEA_CRASH_KILLS (6) says how many times; CARDEA_CRASH_SEED repeats a run.
+Every acknowledged write must be there, nothing twice. Revisions never go back. A watcher that resumes from the last
+revision it saw misses nothing. CARDEA_CRASH_KILLS (6) is the number of kills; CARDEA_CRASH_SEED repeats a run.
 """
 import http.client
 import json
@@ -19,7 +19,7 @@ KILLS = int(os.environ.get("CARDEA_CRASH_KILLS", "6"))
 WRITERS = 6
 NAMESPACE = "wreck"
 CONFIG_MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
-LOST = (OSError, http.client.HTTPException, ValueError)  # what a client sees of a server that dies in mid-answer
+LOST = (OSError, http.client.HTTPException, ValueError)  # the errors that a client sees if the server dies during an answer
 
 
 def config_map(name, n):
@@ -27,7 +27,7 @@ def config_map(name, n):
 
 
 class Writer(threading.Thread):
-    """Creates, updates and deletes objects of its own, and remembers what was acknowledged and what is in doubt."""
+    """Creates, updates and deletes its own objects, and remembers which writes were acknowledged and which are in doubt."""
 
     def __init__(self, server, number, round_, chance):
         super().__init__(daemon=True)
@@ -65,7 +65,7 @@ class Writer(threading.Thread):
 
 
 class Watcher(threading.Thread):
-    """Follows the namespace from a revision until the connection breaks."""
+    """Follows the namespace from a revision on until the connection breaks."""
 
     def __init__(self, server, revision):
         super().__init__(daemon=True)
@@ -91,23 +91,23 @@ class Watcher(threading.Thread):
 
 
 class Ledger:
-    """What must be true over all rounds."""
+    """The facts that must hold over all rounds."""
 
     def __init__(self):
-        self.present = {}      # name -> n: what the server holds, as far as is known
+        self.present = {}      # name -> n: the known content of the server
         self.revision = 0
-        self.seen = {}         # what the watcher's events add up to
+        self.seen = {}         # the state that follows from the watcher's events
         self.writes = self.unsure = 0
 
     def settle(self, server, writers):
-        """Compares what the server holds after a restart with what it acknowledged before."""
+        """Compares the content of the server after a restart with the acknowledged writes."""
         status, _, body = server.request("GET", CONFIG_MAPS)
         expect(status == 200, f"a list after the restart: {status}")
         held = {}
         for item in body["items"]:
             name = item["metadata"]["name"]
             if "n" not in item.get("data", {}):
-                continue  # not ours: what controllers put into a namespace
+                continue  # created by controllers in a namespace, not by the writers
             expect(name not in held, f"{name} is there twice")
             held[name] = int(item["data"]["n"])
             expect(int(item["metadata"]["resourceVersion"]) <= int(body["metadata"]["resourceVersion"]), f"{name} is newer than its list")
@@ -119,7 +119,7 @@ class Ledger:
                 self.writes += 1
             for name, n in writer.doubt.items():
                 self.unsure += 1
-                # Not acknowledged: done or not done, and nothing in between.
+                # Not acknowledged: the write happened completely or not at all.
                 expect(held.get(name) in (n, self.present.get(name)), f"{name} in doubt: {self.present.get(name)} or {n}, found {held.get(name)}")
                 self.present[name] = held.get(name)
         wanted = {name: n for name, n in self.present.items() if n is not None}
@@ -129,7 +129,7 @@ class Ledger:
         self.revision = revision
 
     def follow(self, watcher):
-        """Adds the events a watcher saw; each must follow from the one before on the same object."""
+        """Adds the events of a watcher; each must follow from the one before of the same object."""
         if watcher.problem:
             raise watcher.problem
         for kind, name, revision, n in watcher.events:
@@ -146,7 +146,7 @@ class Ledger:
 
 
 def catch_up(server, watcher_revision, ledger):
-    """A watcher that resumes must arrive at what the list holds."""
+    """A watcher that resumes must reach the state of the list."""
     watcher = Watcher(server, watcher_revision)
     status, _, _ = server.request("POST", CONFIG_MAPS, config_map(f"mark-{ledger.revision}", 0))
     expect(status == 201, f"a mark: {status}")
@@ -161,7 +161,7 @@ def catch_up(server, watcher_revision, ledger):
 
 
 class Crash:
-    """A server that is killed again and again, and what is known of it."""
+    """A server that is killed again and again, and the known facts about it."""
 
     def __init__(self, server, chance):
         self.server, self.chance, self.ledger, self.rounds = server, chance, Ledger(), 0
@@ -171,12 +171,12 @@ class Crash:
         self.watcher.start()
 
     def kill(self):
-        """One round: load, the kill, and a server that comes up again. Gives the writers and the watcher of the round."""
+        """One round: load, the kill, and the start of the next server. Returns the writers and the watcher of the round."""
         writers = [Writer(self.server, i, self.rounds, random.Random(self.chance.random())) for i in range(WRITERS)]
         self.rounds += 1
         for writer in writers:
             writer.start()
-        time.sleep(self.chance.uniform(0.1, 3))  # the random point, not a hope: any is right
+        time.sleep(self.chance.uniform(0.1, 3))  # a random point: any point is right
         self.server.kill()
         for thread in writers + [self.watcher]:
             thread.join(60)

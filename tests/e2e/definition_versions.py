@@ -1,5 +1,5 @@
-"""A custom resource goes from one version to the next: objects are read and written in the version that is asked for, whichever
-version they were stored in, and whether that one is still served or not.
+"""A custom resource moves from one version to the next. Objects are read and written in the requested version, whichever version
+they are stored in, and whether that version is still served or not.
 """
 from server import Cardea, eventually, expect
 from story import Story
@@ -54,7 +54,7 @@ def w():
 
 @story.shared
 def doors(w):
-    """A definition with two versions, the first of them stored, and two objects that are stored in it."""
+    """A definition with two versions. The first one is stored, and two objects are stored in it."""
     names = {"plural": "doors", "singular": "door", "kind": "Door", "listKind": "DoorList"}
     w.must(201, "POST", DEFINITIONS, {"metadata": {"name": "doors.example.com"}, "spec": {
         "group": "example.com", "scope": "Cluster", "names": names, "versions": [version("v1", True, True), version("v2", True, False)]}})
@@ -78,7 +78,7 @@ def the_stored_version_is_not_served_any_more(w):
 
 @story.chapter(needs=["the_stored_version_is_not_served_any_more"])
 def the_other_one_is_stored_from_now_on(w):
-    """`back` still lies there as it was first written."""
+    """`back` is still stored as it was first written."""
     w.serve(version("v1", False, False), version("v2", True, True))
     for name, hinges in (("back", 1), ("side", 1), ("front", 7)):
         w.check(name, hinges)

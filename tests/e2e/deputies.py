@@ -1,4 +1,4 @@
-"""What the stories about impersonation share: users with tokens, grants by RBAC, requests with any headers."""
+"""Shared parts of the stories about impersonation: users with tokens, grants by RBAC, requests with any headers."""
 import http.client
 import json
 import os
@@ -12,7 +12,7 @@ AUTHENTICATION = "authentication.k8s.io"
 
 
 def write_tokens(path, users):
-    """A --token-auth-file: `token-NAME` for each of them. `users` may be (name, groups)."""
+    """A --token-auth-file with `token-NAME` for each user. `users` may be (name, groups)."""
     with open(path, "w") as out:
         for user in users:
             name, groups = (user, ()) if isinstance(user, str) else user
@@ -35,14 +35,14 @@ def subject(name):
 
 
 class World:
-    """One server and those who talk to it."""
+    """One server and its clients."""
 
     def __init__(self, server):
         self.server = server
         self.count = 0
 
     def send(self, token, method, path, headers=(), body=None):
-        """`headers` are pairs, so that one may come twice. Gives (status, headers, body)."""
+        """`headers` are pairs, so that a header may be repeated. Returns (status, headers, body)."""
         context = ssl.create_default_context(cafile=os.path.join(self.server.data_dir, "ca.crt"))
         connection = http.client.HTTPSConnection("127.0.0.1", self.server.port, timeout=60, context=context)
         try:
@@ -70,7 +70,7 @@ class World:
         return said
 
     def grant(self, user, *rules, namespace=None):
-        """A role of its own and its binding; returns the name of both."""
+        """Creates a role and its binding; returns the name of both."""
         self.count += 1
         name = f"grant-{self.count}"
         where = f"{RBAC}/namespaces/{namespace}/" if namespace else f"{RBAC}/"
@@ -84,7 +84,7 @@ class World:
         self.admin("DELETE", f"{RBAC}/clusterrolebindings/{name}")
 
     def settle(self):
-        """Until what was granted so far is known to the authorizer; kube-apiserver needs a moment. What is granted last is seen last."""
+        """Waits until the authorizer knows all grants so far; kube-apiserver needs a moment. The last grant is seen last."""
         user = f"sentinel-{self.count}"
         self.grant(user, rule(["get"], ["sentinels"]))
         self.grant(user, rule(["get"], ["sentinels"]), namespace="default")
@@ -115,7 +115,7 @@ class World:
 
 
 def as_user(name, *groups, uid=None, extra=()):
-    """Impersonation headers as client libraries write them."""
+    """Impersonation headers in the form of client libraries."""
     out = [("Impersonate-User", name)] + [("Impersonate-Group", g) for g in groups]
     if uid:
         out.append(("Impersonate-Uid", uid))

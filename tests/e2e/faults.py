@@ -1,4 +1,4 @@
-"""What a careless or hostile client sends, and what a careless operator types.
+"""Requests of careless or hostile clients, and mistakes of careless operators.
 
 Each is answered with a clear error and never with a crash or a hang; the server answers properly after each of them.
 """
@@ -19,7 +19,7 @@ HEAD = "Host: localhost\r\n"
 
 
 def said(sock, limit=1 << 20):
-    """Everything the server says until it hangs up or the timeout comes."""
+    """Everything the server sends until it closes the connection or the time is over."""
     data = b""
     try:
         while len(data) < limit and (part := sock.recv(65536)):
@@ -32,7 +32,7 @@ def said(sock, limit=1 << 20):
 
 
 def status_line(server, data):
-    """The status code of the answer to raw bytes, 0 when the server only hangs up."""
+    """The status code of the answer to raw bytes; 0 if the server only closes the connection."""
     with server.raw(20) as sock:
         sock.sendall(data)
         answer = said(sock)
@@ -96,7 +96,7 @@ def oversized_bodies(server):
             for _ in range(8):
                 sock.sendall(chunk)
         except OSError:
-            pass  # the server may hang up once it has seen enough
+            pass  # the server may close the connection when it has seen enough
         answer = said(sock)
     expect(answer == b"" or b" 413 " in answer[:20], f"chunks without end: {answer[:60]!r}")
     expect(server.request("GET", f"{CONFIG_MAPS}/big")[0] == 404, "an oversized object was stored")
@@ -209,7 +209,7 @@ def slow_and_half_closed(server):
     body = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"slow"}}'
     head = f"POST {CONFIG_MAPS} HTTP/1.1\r\n{HEAD}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     slow = [server.raw(60) for _ in range(30)]
-    for sock in slow:                       # thirty clients that begin and do not go on
+    for sock in slow:                       # thirty clients that begin a request and do not continue
         sock.sendall(head[:40])
     expect(server.ready(), "slow clients keep the others out")
     for byte in (head + body)[40:]:         # one of them finishes, a byte at a time
@@ -218,7 +218,7 @@ def slow_and_half_closed(server):
     for sock in slow:
         sock.close()
 
-    cut = server.raw(20)                    # hangs up in the middle of a body
+    cut = server.raw(20)                    # closes the connection in the middle of a body
     cut.sendall(head.replace(b"slow", b"half") + body[:20])
     cut.close()
     aborted = server.raw(20)                # and one that resets
@@ -237,7 +237,7 @@ def slow_and_half_closed(server):
         bare.shutdown(socket.SHUT_WR)
         expect(b"stays open" not in said(bare), "a half-closed handshake is left hanging")
     watchers = [server.raw(20) for _ in range(20)]
-    for sock in watchers:                   # watchers that never read and then vanish
+    for sock in watchers:                   # watchers that never read, and then disappear
         sock.sendall(f"GET {CONFIG_MAPS}?watch=true HTTP/1.1\r\n{HEAD}\r\n".encode())
     for i in range(50):
         server.request("POST", CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"unread-{i}"}, "data": {"a": "x" * 10000}})
@@ -318,7 +318,7 @@ def running():
 
 @story.fresh
 def server(running):
-    """After each chapter it must still be there and answer."""
+    """After each chapter the server must still run and answer."""
     yield running
     expect(running.alive(), "the server is gone")
     expect(running.ready(), "the server does not answer any more")

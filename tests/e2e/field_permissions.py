@@ -1,7 +1,7 @@
-"""Which fields: permissions on parts of objects, over HTTPS.
+"""Field permissions: permissions on parts of objects, over HTTPS.
 
-An operator that may write only what bears its prefix, a field that even those who may update everything may not set, and
-the same for built-in kinds through an UncoveredPermissionSet. docs/field-permissions.md is read for its examples.
+An operator that may write only fields with its prefix, a field that even users who may update everything may not set, and
+the same for built-in kinds through an UncoveredPermissionSet. The examples come from docs/field-permissions.md.
 """
 import base64
 import copy
@@ -98,7 +98,7 @@ class World:
 
 
 def ways(path, change, current_of):
-    """The same change as an update and as each kind of patch, of the object as it is then; `change` is a merge patch."""
+    """The same change of the current object as an update and as each kind of patch; `change` is a merge patch."""
     def merged(target, patch):
         if not isinstance(patch, dict):
             return patch
@@ -119,7 +119,7 @@ def ways(path, change, current_of):
 
 
 def operator_story(world, base, group, resource, current_of, custom):
-    """Story 1 on one object: everything with the prefix goes, everything else is refused, one field at a time."""
+    """Story 1 for one object: everything with the prefix is allowed, everything else is refused, one field at a time."""
     world.allow("operator", group, [resource, resource + "/status"], ["get", *SAFE])
     path = base
     good = [{"metadata": {"labels": {"super.safe.com/a": "1"}}}, {"metadata": {"annotations": {"super.safe.com/b": "2"}}},
@@ -139,11 +139,11 @@ def operator_story(world, base, group, resource, current_of, custom):
         before = current_of()
         for name, request in ways(path, change, current_of):
             world.refused(world.send("operator", *request), f"field {field}", verb)
-            # One that may be written beside one that may not changes nothing.
+            # An allowed field together with a refused one changes nothing.
         mixed = {**change, "metadata": {**change.get("metadata", {}), "annotations": {**change.get("metadata", {}).get("annotations", {}), "super.safe.com/z": "1"}}}
         world.refused(world.send("operator", "PATCH", path, mixed, MERGE))
         expect(current_of() == before, f"{resource}: {change} changed something")
-    # Finalizers: its own may come and go, beside one that is somebody else's.
+    # Finalizers: it may add and remove its own, beside a finalizer of another writer.
     world.admin("PATCH", path, {"metadata": {"finalizers": ["other.com/f"]}}, MERGE)
     for value in (["other.com/f", "super.safe.com/f"], ["super.safe.com/f", "other.com/f"], ["other.com/f"]):
         status, answer = world.send("operator", "PATCH", path, {"metadata": {"finalizers": value}}, MERGE)
@@ -161,13 +161,13 @@ def operator_story(world, base, group, resource, current_of, custom):
     world.refused(world.send("operator", "PATCH", path + "?fieldManager=operator&force=true", theirs, APPLY), "field metadata.labels.app")
     status, answer = world.send("operator", "PATCH", path + "?fieldManager=operator", shell, APPLY)
     expect(status == 200 and "super.safe.com/applied" not in answer["metadata"].get("labels", {}), f"giving up what was applied: {status} {answer}")
-    # What it may not create, delete or name.
+    # Objects that it may not create, delete or name.
     world.refused(world.send("operator", "DELETE", path), "cannot delete resource")
     made = copy.deepcopy(shell)
     made["metadata"] = {"name": "new", "labels": {"super.safe.com/a": "1"}}
     world.refused(world.send("operator", "POST", path.rsplit("/", 1)[0], made), "field metadata.name", "granular:identity")
     world.refused(world.send("operator", "PATCH", path.rsplit("/", 1)[0] + "/new?fieldManager=o", made, APPLY), "field metadata.name", "granular:identity")
-    # The status: conditions by type.
+    # The status: conditions by their type.
     conditions = [{"type": "Ready", "status": "True"}, {"type": "SuperSafe", "status": "False"}]
     world.admin("PATCH", path + "/status", {"status": {"conditions": conditions}}, MERGE)
     ours, other = copy.deepcopy(conditions), copy.deepcopy(conditions)
@@ -181,13 +181,13 @@ def operator_story(world, base, group, resource, current_of, custom):
     world.refused(world.send("operator", "PATCH", path + "/status", {"status": {"conditions": ours[1:]}}, MERGE), "granular:condition(Ready)")
     phase = {"status": {"phase": "x"}} if custom else {"status": {"replicas": 3}}
     world.refused(world.send("operator", "PATCH", path + "/status", phase, MERGE), "not covered by granular:status")
-    # Dry runs are judged alike.
+    # Dry runs are decided in the same way.
     world.refused(world.send("operator", "PATCH", path + "?dryRun=All", {"metadata": {"labels": {"app": "z"}}}, MERGE), "granular:label(app)")
 
 
 @story.shared
 def widget(world):
-    """A kind of its own and an object of it: its path."""
+    """A custom kind and an object of it: its path."""
     world.admin("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", WIDGETS)
     widgets = "/apis/example.com/v1/namespaces/default/widgets"
     eventually("widgets are served", lambda: world.send(None, "GET", widgets)[0] == 200)
@@ -231,10 +231,10 @@ def what_a_refusal_says(world, widget):
            'in the namespace "default": field metadata.labels.app: not covered by granular:metadata, granular:labels, granular:label(app)', body["message"])
     cause = body["details"]["causes"][0]
     expect(cause["field"] == "metadata.labels.app" and '"granular:label(app)"' in cause["message"], f"{cause}")
-    # Without `granular` the refusal is the one that everybody knows.
+    # Without `granular` the refusal has the ordinary words.
     body = world.refused(world.send("nobody", "PATCH", widget, {"metadata": {"labels": {"app": "z"}}}, MERGE))
     expect(body["message"] == 'widgets.example.com "w" is forbidden: User "nobody" cannot patch resource "widgets" in API group "example.com" in the namespace "default"', body["message"])
-    # And it comes before the body does.
+    # And it is sent before the body arrives.
     with socket.create_connection(("127.0.0.1", world.server.port), 60) as plain, world.context.wrap_socket(plain, server_hostname="127.0.0.1") as raw:
         raw.sendall((f"PATCH {widget} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer nobody-token\r\nContent-Type: {MERGE}\r\nContent-Length: 3000000\r\n\r\n").encode())
         expect(raw.recv(100).startswith(b"HTTP/1.1 403"), "the body of a request was waited for that is refused whatever it says")
@@ -243,19 +243,19 @@ def what_a_refusal_says(world, widget):
     for user, allowed in (("operator", True), ("nobody", False)):
         _, answer = world.send(user, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)
         expect(answer["status"]["allowed"] == allowed, f"review of {user}: {answer}")
-    # Who may be somebody else changes what that somebody may change.
+    # A user who may impersonate another user may change the fields that the other may change.
     headers = {"Impersonate-User": "operator"}
     status, _ = world.send(None, "PATCH", widget, {"metadata": {"labels": {"super.safe.com/i": "1"}}}, MERGE, headers)
     expect(status == 200, f"as the operator: {status}")
     world.refused(world.send(None, "PATCH", widget, {"metadata": {"labels": {"app": "z"}}}, MERGE, headers), "granular:label(app)")
-    # Nobody gives away a verb that they do not have.
+    # A user cannot grant a verb that they do not have.
     world.allow("operator", "rbac.authorization.k8s.io", ["roles"], ["create"])
     role = {"metadata": {"name": "r"}, "rules": [{"apiGroups": ["example.com"], "resources": ["widgets"], "verbs": ["granular:label(super.safe.com)"]}]}
     status, answer = world.send("operator", "POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", role)
     expect(status == 201, f"a verb that it has: {status} {answer}")
     role = {"metadata": {"name": "r2"}, "rules": [{"apiGroups": ["example.com"], "resources": ["widgets"], "verbs": ["granular:label(app)"]}]}
     world.refused(world.send("operator", "POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", role), "granular:label(app)")
-    # Who may write parts of an object without reading it sees its identity, and what was sent.
+    # A user who may write parts of an object but not read it sees its identity, and the fields that they sent.
     world.allow("blind", "example.com", ["widgets"], ["granular", "granular:labels"])
     status, answer = world.send("blind", "PATCH", widget, {}, MERGE)
     expect(status == 200 and answer["kind"] == "Widget" and set(answer) == {"kind", "apiVersion", "metadata"}, f"blind: {status} {answer}")
@@ -306,7 +306,7 @@ def bad_input(world, widget):
 
 @story.chapter
 def a_new_field_is_for_nobody(world, widget):
-    """A new field that even those who may update everything may not set."""
+    """A new field that even users who may update everything may not set."""
     widgets = "/apis/example.com/v1/namespaces/default/widgets"
     full = ["create", "get", "list", "patch", "update"]
     world.allow("editor", "example.com", ["widgets", "widgets/status"], full)
@@ -327,7 +327,7 @@ def a_new_field_is_for_nobody(world, widget):
     world.refused(world.send("editor", "PATCH", widget, {"spec": {"selfDestruct": None}}, MERGE), "field spec.selfDestruct")
     status, answer = world.send("editor", "PATCH", widget, {"spec": {"size": 6}}, MERGE)
     expect(status == 200 and answer["spec"]["selfDestruct"] is True, f"beside it: {status} {answer}")
-    # A policy that writes for others cannot smuggle it in.
+    # A policy that changes objects of other users cannot set it.
     world.admin("POST", "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies", {
         "metadata": {"name": "smuggler"}, "spec": {
             "matchConstraints": {"resourceRules": [{"apiGroups": ["example.com"], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": ["widgets"]}]},
@@ -341,7 +341,7 @@ def a_new_field_is_for_nobody(world, widget):
     status, answer = world.send("admin2", "POST", widgets, body)
     expect(status == 201 and answer["spec"]["selfDestruct"] is True, f"who may, may through a policy too: {status} {answer}")
     world.admin("DELETE", "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings/smuggler")
-    # Neither can a webhook.
+    # A webhook cannot set it either.
     with Hooks(tempfile.mkdtemp(prefix="cardea-hook-")) as hooks:
         patch = [{"op": "add", "path": "/spec/selfDestruct", "value": True}]
         hooks.answers["/smuggle"] = lambda review: hooks.review(review, allowed=True, patch=patch)
@@ -359,7 +359,7 @@ def a_new_field_is_for_nobody(world, widget):
 
 @story.chapter
 def other_versions(world):
-    """Fields that one version has and another has not, and the scale of a custom resource."""
+    """Fields that one version has and another one has not, and the scale of a custom resource."""
     crd = copy.deepcopy(WIDGETS)
     crd["metadata"]["name"], crd["spec"]["names"] = "gizmos.example.com", {"plural": "gizmos", "kind": "Gizmo"}
     first = crd["spec"]["versions"][0]
@@ -370,7 +370,7 @@ def other_versions(world):
     second.update({"name": "v2", "storage": False, "subresources": {}})
     for name in ("selfDestruct", "count"):
         del second["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"][name]
-    third = copy.deepcopy(first)  # has the field, and says nothing of permissions on it
+    third = copy.deepcopy(first)  # has the field, without permissions on it
     third.update({"name": "v3", "storage": False, "subresources": {}})
     third["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["count"] = {"type": "integer"}
     crd["spec"]["versions"] += [second, third]
@@ -398,7 +398,7 @@ def other_versions(world):
     world.allow("star", "example.com", ["gizmos/scale"], ["granular", "granular:replicaCount", "granular:example.com/count"])
     status, answer = world.send("star", "PATCH", v1 + "/g/scale", {"spec": {"replicas": 4}}, MERGE)
     expect(status == 200 and world.admin("GET", v1 + "/g")["spec"]["count"] == 4, f"{status} {answer}")
-    # The stored version counts even when nobody can ask for it.
+    # The stored version counts even if it is not served.
     stored = world.admin("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gizmos.example.com")
     stored["spec"]["versions"][0]["served"] = False
     world.admin("PUT", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gizmos.example.com", stored)
@@ -442,7 +442,7 @@ def builtins(world):
     world.allow("editor", "", ["pods/binding", "namespaces/x"], ["granular:nodeAssignment"])
     status, answer = world.send("editor", "POST", "/api/v1/namespaces/default/pods/p/binding", binding)
     expect(status == 201, f"a scheduler that has it: {status} {answer}")
-    # What comes from no schema protects nothing, and that is said.
+    # A verb that is in no schema protects nothing, and a warning says so.
     status, headers, _ = world.server.request("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets", {
         "metadata": {"name": "odd"}, "spec": {"uncoveredPermissions": ["granular:noSuchThing"]}})
     expect(status == 201 and "no kind has this permission" in headers.get("Warning", ""), f"{status} {headers}")
@@ -456,7 +456,7 @@ def builtins(world):
 
 @story.chapter
 def documented(world, deployment):
-    """The example of the page, as it stands there."""
+    """The example of the page, word by word."""
     page = open(os.path.join(os.path.dirname(__file__), "../../docs/field-permissions.md")).read()
     blocks = re.findall(r"```json\n(.*?)```", page, re.S)
     expect(len(blocks) == 3, f"{len(blocks)} examples")
@@ -476,7 +476,7 @@ def documented(world, deployment):
 
 @story.chapter
 def subresources(world, deployment):
-    """What writes the object under another name does not lead around what is excluded."""
+    """A request that writes the object under another name does not bypass an excluded permission."""
     core, apps, csrs = "/api/v1/namespaces/default", deployment, "/apis/certificates.k8s.io/v1/certificatesigningrequests"
     every = ["create", "get", "patch", "update"]
     world.allow("admin2", "", ["nodes/status", "namespaces/status", "namespaces/finalize", "pods/status", "pods/ephemeralcontainers", "pods/resize", "pods/binding", "bindings",
@@ -522,10 +522,10 @@ def subresources(world, deployment):
     space = world.admin("GET", "/api/v1/namespaces/sub")
     space["spec"]["finalizers"] = ["example.com/f"]
     world.refused(world.send("admin2", "PUT", "/api/v1/namespaces/sub/finalize", space), "field spec.finalizers", "granular:specification")
-    # What a status does not write is put back, not judged.
+    # Fields that a write of the status does not write are restored, not judged.
     status, answer = world.send("admin2", "PATCH", "/apis/storage.k8s.io/v1/volumeattachments/sub/status", {**label, "status": {"attached": True}}, MERGE)
     expect(status == 200 and answer["status"]["attached"] and "labels" not in answer["metadata"], f"{status} {answer}")
-    # A binding brings labels along, under both of its names.
+    # A binding adds labels to the pod, under both of its names.
     binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "sub", **label["metadata"]}, "target": {"kind": "Node", "name": "node-9"}}
     world.allow("star", "", ["bindings"], ["create"])
     world.allow("star", "", ["pods/binding"], ["granular:specification"])
@@ -537,7 +537,7 @@ def subresources(world, deployment):
     world.refused(world.send("admin2", "POST", core + "/bindings", binding), "field spec.nodeName", "granular:specification")
     status, answer = world.send("star", "POST", core + "/bindings", binding)
     expect(status == 201, f"a binding with the permission: {status} {answer}")
-    # What writes no fields is as it was.
+    # Requests that write no fields are as before.
     status, answer = world.send("admin2", "POST", core + "/serviceaccounts/default/token", {"spec": {}})
     expect(status == 201, f"a token: {status} {answer}")
     status, answer = world.send("admin2", "POST", core + "/pods/sub/eviction", {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "sub"}})
@@ -547,7 +547,7 @@ def subresources(world, deployment):
 
 @story.chapter(needs=["an_operator_owns_some_labels_of_a_custom_resource", "an_operator_owns_some_labels_of_a_deployment"])
 def gate_off(world, tokens):
-    """What was excluded is not served by a server that would not guard it."""
+    """A server without the feature does not serve excluded fields, because it would not guard them."""
     world.server.stop()
     try:
         with Cardea("--token-auth-file", tokens, "--feature-gates=FineGrainedAuthorization=false", data_dir=world.server.data_dir) as server:

@@ -1,4 +1,4 @@
-"""An admission webhook for stories: an HTTPS server that answers as the story says and keeps what it was asked.
+"""An admission webhook for stories: an HTTPS server that gives the answers of the story and keeps the reviews that it received.
 
     with Hooks(folder) as hooks:
         hooks.answers["/deny"] = lambda review: hooks.review(review, allowed=False)
@@ -21,7 +21,7 @@ def openssl(*arguments):
 
 
 def certificate(folder, name, alternatives, authority="ca"):
-    """A certificate signed by the folder's authority, which is made when it is not there: (certificate file, key file)."""
+    """A certificate signed by the authority of the folder, which is created if it does not exist: (certificate file, key file)."""
     at = lambda file: os.path.join(folder, file)
     if not os.path.exists(at(authority + ".crt")):
         openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", at(authority + ".key"), "-out", at(authority + ".crt"), "-subj", f"/CN={authority}", "-days", "3")
@@ -34,7 +34,7 @@ def certificate(folder, name, alternatives, authority="ca"):
 
 
 def own_address():
-    """An address of this machine that others could use; None when it has only its loopback."""
+    """An address of this machine that other machines could use; None if it has only its loopback."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         try:
             s.connect(("192.0.2.1", 9))
@@ -47,7 +47,7 @@ class Hooks:
     def __init__(self, folder, names=("DNS:hook.default.svc",), address="127.0.0.1"):
         self.folder = folder
         self.answers = {}
-        self.released = threading.Event()  # what slow hooks wait for
+        self.released = threading.Event()  # slow hooks wait for this
         self._lock = threading.Lock()
         self._asked = []
         files = certificate(folder, "hook", [f"IP:{address}", "DNS:localhost", *names])
@@ -68,7 +68,7 @@ class Hooks:
                     hooks._asked.append((self.path, dict(self.headers.items()), review))
                 answer = hooks.answers.get(path)
                 made = answer(review) if answer else (404, {}, b"no such hook")
-                if made is None:  # hang up without a word
+                if made is None:  # closes the connection without an answer
                     self.close_connection = True
                     return
                 status, headers, text = made if isinstance(made, tuple) else (200, {}, made)
@@ -83,7 +83,7 @@ class Hooks:
                 try:
                     self.wfile.write(text)
                 except OSError:
-                    self.close_connection = True  # whoever asked has not waited
+                    self.close_connection = True  # the client has not waited
 
             def log_message(self, *_):
                 pass

@@ -1,7 +1,7 @@
-"""Acting for somebody else: constrained impersonation over HTTPS, with tokens of a file and real bound tokens of service accounts.
+"""Acting for another user: constrained impersonation over HTTPS, with tokens of a file and real bound tokens of service accounts.
 
 The two user stories and the list of integration tests of the proposal (KEP-5284), conditions, delegation, attacks.
-What Kubernetes has too is also told to a real kube-apiserver when $CARDEA_PEERS names a folder with one.
+Chapters about features of Kubernetes also run against a real kube-apiserver if $CARDEA_PEERS names a folder with one.
 """
 import json
 import os
@@ -36,12 +36,12 @@ def refuses(answer, what, saying, status=403):
     return answer[2]
 
 
-# ---- what Kubernetes has too: told to both ---------------------------------------------------------------------------
+# ---- features that Kubernetes has too: run against both servers -----------------------------------------------------
 
 
 @story.chapter
 def user_story_of_the_node(w):
-    """Story 1: a controller impersonates the node it is running on to list and get the pods there."""
+    """Story 1: a controller impersonates the node on which it runs, to list and get the pods there."""
     w.make_account("default", "default")
     for node in ("node1", "node2"):
         w.make_node(node)
@@ -55,12 +55,12 @@ def user_story_of_the_node(w):
     expect([p["metadata"]["name"] for p in listed["items"]] == ["on-node1"], f"{listed}")
     passes(w.send(token, "GET", PODS + "/on-node1", node1), "one of them")
     refuses(w.send(token, "GET", NODE_PODS + "node1"), "the controller itself", 'User "system:serviceaccount:default:default" cannot list resource "pods"')
-    # The node authorizer decides what the node may see.
+    # The node authorizer decides which objects the node may see.
     refuses(w.send(token, "GET", PODS + "/on-node2", node1), "a pod of another node", 'User "system:node:node1" cannot get resource "pods"')
     refuses(w.send(token, "GET", NODE_PODS + "node2", node2), "another node", "cannot impersonate-on:arbitrary-node:list")
     refuses(w.send(token, "DELETE", PODS + "/on-node1", node1), "another action", "cannot impersonate-on:associated-node:delete")
     refuses(w.send(token, "GET", "/api/v1/nodes/node1", node1), "another resource", "cannot impersonate-on:associated-node:get")
-    # A token that says nothing of a node, though its account may.
+    # A token without a node, although its account may impersonate.
     unbound = w.account_token("default", "default")
     refuses(w.send(unbound, "GET", NODE_PODS + "node1", node1), "a token without a node", "cannot impersonate-on:arbitrary-node:list")
     refuses(w.send(token, "GET", PODS, as_user("bob")), "a user instead of a node", "cannot impersonate-on:user-info:list")
@@ -78,7 +78,7 @@ def user_story_of_the_deputy(w):
     w.settle()
     token = w.account_token("deputy-ns", "deputy")
     console = "/apis/subresources.kubevirt.io/v1/namespaces/%s/virtualmachines/vm/console"
-    # There is no such resource here: 404 says that the request passed both doors.
+    # There is no such resource here: 404 shows that the request passed both checks.
     expect(w.send(token, "GET", console % "default", as_user("jane"))[0] == 404, "jane's console")
     refuses(w.send(token, "GET", console % "default", as_user("joe")), "joe may not himself", 'User "joe" cannot get resource "virtualmachines/console"')
     refuses(w.send(token, "GET", console % "kube-system", as_user("jane")), "another namespace", "cannot impersonate-on:user-info:get")
@@ -89,7 +89,7 @@ def user_story_of_the_deputy(w):
 
 @story.chapter
 def users(w):
-    """Impersonating a user: whom, and for what."""
+    """Impersonating a user: which user, and for which requests."""
     w.grant("carol", rule(["impersonate:user-info"], ["users"], [AUTHENTICATION], ["bob"]))
     w.grant("carol", rule(["impersonate-on:user-info:list", "impersonate-on:user-info:get"], ["pods", "pods/exec"]), namespace="default")
     for user in ("bob", "alice"):
@@ -99,7 +99,7 @@ def users(w):
     carol = "token-carol"
     passes(w.send(carol, "GET", PODS, as_user("bob")), "listing as bob")
     passes(w.send(carol, "GET", PODS + "/web", as_user("bob")), "getting as bob")
-    # The pod has no kubelet to talk to; what matters is that nobody says 403.
+    # The pod has no kubelet; the test only checks that the answer is not 403.
     expect(w.send(carol, "GET", PODS + "/web/exec?command=ls", as_user("bob"))[0] != 403, "exec as bob")
     refuses(w.send(carol, "GET", PODS + "/web/log", as_user("bob")), "log as bob", 'cannot impersonate-on:user-info:get resource "pods/log"')
     refuses(w.send(carol, "PUT", PODS + "/web", as_user("bob"), {}), "updating as bob", "cannot impersonate-on:user-info:update")
@@ -133,7 +133,7 @@ def accounts_and_nodes(w):
 
 @story.chapter(needs=["users"])
 def everything_but(w):
-    """What no constrained mode gives, whatever is granted; the old verb gives it."""
+    """Users that no constrained mode gives, whatever is granted; the old verb gives them."""
     w.grant("eve", rule(["impersonate:user-info"], ["*"], [AUTHENTICATION]), rule(["impersonate-on:user-info:list"], ["pods"]))
     w.grant("legacy", rule(["impersonate"], ["*"], ["*"]))
     w.settle()
@@ -151,7 +151,7 @@ def everything_but(w):
 
 @story.chapter(needs=["users"])
 def delegation(w):
-    """Who holds a permission to impersonate may give it away, and no other."""
+    """A user with a permission to impersonate may grant this permission, and no other."""
     w.grant("granter", rule(["create"], ["clusterroles", "clusterrolebindings", "roles", "rolebindings"], ["rbac.authorization.k8s.io"]),
             rule(["impersonate:user-info"], ["users"], [AUTHENTICATION]), rule(["impersonate-on:user-info:list"], ["pods"]))
     w.settle()
@@ -173,7 +173,7 @@ def delegation(w):
         refuses(role("more-" + name, more), f"giving away {name}", "is attempting to grant RBAC permissions not currently held")
 
 
-# ---- what is particular to this server -------------------------------------------------------------------------------
+# ---- features of this server alone ----------------------------------------------------------------------------------
 
 
 def policy(w, name, user, verbs, resources=("*",), groups=(AUTHENTICATION,), names=None, expression="", effect="Allow", namespace=None):
@@ -185,7 +185,7 @@ def policy(w, name, user, verbs, resources=("*",), groups=(AUTHENTICATION,), nam
 
 
 def may_act(w, user, mode):
-    """Whatever the request does: what it may do is said with the permission for the user."""
+    """Grants the verbs of every request in this mode; another permission names the user to impersonate."""
     policy(w, f"{user}-acts-{mode}", user, None, expression=f"request.verb.startsWith('impersonate-on:{mode}:')")
 
 
@@ -194,7 +194,7 @@ def node_foo_only_to_get_pods(w):
     only = "impersonatedRequest.apiGroup == '' && impersonatedRequest.resource == 'pods' && impersonatedRequest.verb == 'get'"
     policy(w, "lucas-node-foo", "lucas", ["impersonate:arbitrary-node"], ["nodes"], names=["foo"], expression=only)
     may_act(w, "lucas", "arbitrary-node")
-    # The same by the old verb, which needs nothing else.
+    # The same by the old verb, which needs no other permission.
     policy(w, "carol-node-foo", "carol", ["impersonate"], ["users"], [""], ["system:node:foo"], only)
     w.grant("system:node:foo", rule(["get", "list", "delete"], ["pods", "secrets"]))
     w.settle()
@@ -239,7 +239,7 @@ def alice_for_reads_and_bob_for_anything(w):
     refuses(w.send("token-eve", "POST", maps, as_user("alice"), {"metadata": {"name": "a"}}), "writing as alice", 'cannot impersonate:user-info resource "users"')
     expect(w.server.request("GET", maps + "/a")[0] == 404, "a refused request wrote")
     passes(w.send("token-eve", "POST", maps, as_user("bob"), {"metadata": {"name": "b"}}), "writing as bob", 201)
-    # A Deny on the request to be counts for bob as well; what fails while it is evaluated denies.
+    # A Deny condition on the impersonated request also holds for bob; an error in its evaluation denies.
     policy(w, "eve-no-deletes", "eve", ["impersonate:user-info"], ["users"], expression="impersonatedRequest.verb == 'delete'", effect="Deny")
     refuses(w.send("token-eve", "DELETE", maps + "/b", as_user("bob")), "deleting as bob", "")
     passes(w.send("token-eve", "GET", maps + "/b", as_user("bob")), "reading as bob")
@@ -249,7 +249,7 @@ def alice_for_reads_and_bob_for_anything(w):
 
 @story.chapter(needs=["lucas_only_with_a_group"], using={"w": "conditions"})
 def conditions_for_whoever_asks(w):
-    """Reviews show them; whoever cannot take them is told no."""
+    """Reviews show conditions; a caller that cannot take them gets a refusal."""
     attributes = {"verb": "impersonate:user-info", "group": AUTHENTICATION, "version": "v1", "resource": "users", "name": "lucas"}
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {"user": "agent", "resourceAttributes": attributes}}
     path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
@@ -257,7 +257,7 @@ def conditions_for_whoever_asks(w):
     review["spec"]["conditionalAuthorization"] = {"mode": "HumanReadable"}
     text = json.dumps(w.admin("POST", path, review)["status"])
     expect("ai-agent-foo" in text and "impersonatedRequest.userInfo.groups" in text, text)
-    # Where nothing is impersonated it is null: an Allow that reads it allows nothing.
+    # Without impersonation it is null: an Allow that reads it allows nothing.
     policy(w, "dave-reads", "dave", ["get", "list"], ["configmaps"], [""], expression="impersonatedRequest.verb == 'list'")
     policy(w, "dave-secrets", "dave", ["list"], ["secrets"], [""], expression="impersonatedRequest == null")
     refuses(w.send("token-dave", "GET", "/api/v1/namespaces/default/configmaps"), "an Allow for impersonation only", "cannot list")
@@ -274,7 +274,7 @@ def without_the_gate_nothing_is_allowed_on_conditions(tokens):
 
 
 class Deputies(Hook):
-    """A webhook that lets `cel` and `opaque` be anybody, to read: in CEL, which is settled here, or as only itself can tell."""
+    """A webhook that lets `cel` and `opaque` impersonate any user for reads: on a condition in CEL, which the server evaluates, or on one that only the webhook can evaluate."""
 
     def decide(self, spec):
         verb = spec.get("resourceAttributes", {}).get("verb", "")
@@ -360,7 +360,7 @@ def the_page(tokens):
 
 
 def spoken(w, text):
-    """Sends bytes as they are, and gives every answer on the connection as (status, body)."""
+    """Sends bytes as they are, and returns every answer on the connection as (status, body)."""
     context = ssl.create_default_context(cafile=os.path.join(w.server.data_dir, "ca.crt"))
     with socket.create_connection(("127.0.0.1", w.server.port), 60) as plain, context.wrap_socket(plain, server_hostname="127.0.0.1") as s:
         s.sendall(text if isinstance(text, bytes) else text.encode("latin-1"))
@@ -388,11 +388,11 @@ def name_in(answer):
 
 @story.chapter(needs=["everything_but"])
 def attacks(w):
-    """A valid token of a nobody, and bytes that a proxy or a careless reader might take for something else."""
+    """A valid token of a user without permissions, and bytes that a proxy or a careless parser might misread."""
     w.grant("eve", rule(["impersonate-on:user-info:create"], ["selfsubjectreviews"], [AUTHENTICATION]))
     status, said = spoken(w, words("token-nobody"))[0]
     expect(status == 201 and said["status"]["userInfo"]["username"] == "nobody", f"{status} {said}")
-    # Hop by hop: a proxy on the way may have taken the header off, or would (CVE-2021-31999).
+    # Hop by hop: a proxy on the way may have removed the header, or would remove it (CVE-2021-31999).
     for value in ("Impersonate-User", "impersonate-user", "IMPERSONATE-USER", "close, Impersonate-User", "close,impersonate-user", "Impersonate-User, close", "keep-alive ,\timpersonate-group",
                   "Impersonate-Extra-Scopes", "impersonate-uid", ",,Impersonate-User,,", "close, x, impersonate-anything"):
         for headers in ((), ("Impersonate-User: alice",)):
@@ -401,7 +401,7 @@ def attacks(w):
                 expect(status == 400 and said["kind"] == "Status" and "Connection" in said["message"], f"Connection: {value} {headers}: {status} {said}")
     status, said = spoken(w, words("token-nobody", "Connection: close", "connection: Impersonate-User", more=""))[0]
     expect(status == 400, f"a second Connection header: {status} {said}")
-    # What HTTP itself forbids never comes so far.
+    # Requests that HTTP itself forbids are refused before.
     for lines in (["Impersonate-User: ali", " ce"], ["Impersonate-User:", " alice"], ["Impersonate-User:", "\talice"], ["Impersonate-User : alice"], [" Impersonate-User: alice"],
                   ["Impersonate-User\t: alice"], ["Impersonate-User: a\x00b"], ["Impersonate-User: a\rImpersonate-Group: system:masters"], ["Impersonate-User: a\x0bb"], ["Impersonate-User"],
                   ["X: y\r\n Impersonate-User: alice"], ["Impersonate-Us\xe9r: alice"]):
@@ -414,14 +414,14 @@ def attacks(w):
         for token in ("token-nobody", "token-legacy"):
             status, said = spoken(w, words(token, *lines))[0]
             expect(status == 400 and said["kind"] == "Status" and saying in said["message"], f"{lines}: {status} {said}")
-    # Spellings that are ours all the same, and spellings that are not.
+    # Other spellings of the header that count, and spellings that do not.
     for line in ("impersonate-user: alice", "IMPERSONATE-USER: alice", "Impersonate-User:alice", "Impersonate-User: \t alice\t "):
         status, said = spoken(w, words("token-nobody", line))[0]
         expect(status == 403 and "impersonate-on:user-info:create" in said["message"], f"{line}: {status} {said}")
         expect(name_in(spoken(w, words("token-legacy", line))[0]) == "alice", line)
     for line in ("Impersonate_User: alice", "X-Impersonate-User: alice", "Impersonate-Users: alice", "Impersonate: alice", "Impersonate-User-: alice"):
         expect(name_in(spoken(w, words("token-nobody", line))[0]) == "nobody", line)
-    # Keys of extra: lower-cased, then decoded, once. Whatever is in them, no constrained mode takes what is no path.
+    # Keys of extra: lower-cased, then decoded, once. No constrained mode takes a key that is not a path, whatever it contains.
     for key, meant in (("acme.io%2Fk", "acme.io/k"), ("ACME.IO%2fK", "acme.io/k"), ("acme.io%252fk", "acme.io%2fk"), ("a%zz", "a%zz"), ("a%", "a%"), ("a%4", "a%4"), ("a%0d%0aImpersonate-Group", "a\r\nimpersonate-group"),
                        ("a%00b", "a\0b"), ("a+b", "a+b"), ("%41", "A"), ("%e1%9b%84", "\u16c4")):
         line = f"Impersonate-Extra-{key}: v"
@@ -431,34 +431,34 @@ def attacks(w):
         expect(status == 201 if meant == "acme.io/k" else status == 403 and "extra" in said["message"], f"{key}: {status} {said}")
     merged = spoken(w, words("token-eve", "Impersonate-User: alice", "Impersonate-Extra-acme.io%2fk: 1", "IMPERSONATE-EXTRA-ACME.IO%2FK: 2"))[0]
     expect(merged[1]["status"]["userInfo"]["extra"] == {"acme.io/k": ["1", "2"]}, f"{merged}")
-    # Masters by any spelling that reads as masters.
+    # system:masters in every spelling that decodes to it.
     for line in ("Impersonate-Group: system:masters", "Impersonate-Group:  system:masters \t"):
         status, said = spoken(w, words("token-eve", "Impersonate-User: alice", line))[0]
         expect(status == 403 and "system:masters group is not allowed" in said["message"], f"{status} {said}")
-    # Nothing of one request is left for the next on the connection, and trailers are no headers.
+    # Nothing of one request remains for the next one on the connection, and trailers are not headers.
     twice = spoken(w, words("token-legacy", "Impersonate-User: alice", "Impersonate-Group: g", more="") + words("token-legacy", more="") + words("token-nobody"))
     expect([name_in(a) for a in twice] == ["alice", "legacy", "nobody"], f"{twice}")
     chunked = ("POST " + WHO + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token-legacy\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nTrailer: Impersonate-User\r\n"
                "Connection: close\r\n\r\n2\r\n{}\r\n0\r\nImpersonate-User: alice\r\n\r\n")
     status, said = spoken(w, chunked)[0]
     expect(status == 400 or said["status"]["userInfo"]["username"] == "legacy", f"a trailer: {status} {said}")
-    # Two lengths: whoever believes the other one would read a second request here.
+    # Two lengths: a parser that believes the other one would read a second request here.
     inner = words("token-legacy", "Impersonate-User: alice")
     expect(spoken(w, words("token-nobody", "Transfer-Encoding: chunked", body="0\r\n\r\n" + inner))[0][0] == 400, "a length and chunks")
-    # Wrong credentials stay wrong, and nobody in particular may nothing.
+    # Wrong credentials stay wrong, and an anonymous user may impersonate nobody.
     expect(w.send("no-such-token", "POST", WHO, as_user("alice"), {})[0] == 401, "a wrong token")
     refuses(w.send(None, "GET", PODS, as_user("alice")), "anonymous", 'User "system:anonymous" cannot impersonate-on:user-info:list')
-    # Being somebody does not bring along whom they may be.
+    # Impersonating a user does not include the users that this user may impersonate.
     w.grant("alice", rule(["impersonate"], ["users"]))
     refuses(w.send("token-nobody", "GET", PODS, as_user("alice")), "through alice", "cannot impersonate-on")
-    # The message is text, whatever the name.
+    # The message is text for every name.
     said = refuses(w.send("token-nobody", "GET", PODS + "/%3Cscript%3E", as_user("<b>&")), "markup", "cannot impersonate-on")
     said = refuses(w.send("token-eve", "GET", "/api/v1/namespaces/default/secrets", as_user("<b>&")), "markup in a verb", "cannot impersonate-on:user-info:list")
-    # Methods nobody knows are verbs all the same, however long.
+    # Unknown methods are verbs too, of any length.
     for method in ("FROBNICATE", "X" * 200):
         got = spoken(w, words("token-nobody", "Impersonate-User: alice", method=method, path="/healthz"))[0]
         expect(got[0] in (403, 405, 400), f"{method}: {got}")
-    # Ten thousand groups: refused at the first, or taken with one question.
+    # Ten thousand groups: refused at the first, or allowed with one question.
     groups = [f"Impersonate-Group: group-{i}" for i in range(10_000)]
     status, said = spoken(w, words("token-nobody", "Impersonate-User: alice", *groups))[0]
     expect(status == 403 and "cannot impersonate-on" in said["message"], f"{status} {str(said)[:300]}")
@@ -478,7 +478,7 @@ def revocation_is_immediate(w):
         passes(w.send("token-nobody", "POST", WHO, as_user("carol"), {}), "granted", 201)
     w.revoke(name)
     refuses(w.send("token-nobody", "POST", WHO, as_user("carol"), {}), "revoked", "cannot impersonate-on:user-info:create")
-    # No memory of what worked before: the same words every time.
+    # The server does not remember which mode worked: the same words every time.
     old = w.grant("nobody", rule(["impersonate"], ["users"]))
     passes(w.send("token-nobody", "POST", WHO, as_user("carol"), {}), "the old verb", 201)
     w.revoke(old)
@@ -515,7 +515,7 @@ def without_the_gate(kind, tokens):
         w.settle()
         refuses(w.send("token-bob", "GET", PODS, as_user("alice")), "constrained permissions", 'users "alice" is forbidden: User "bob" cannot impersonate resource "users"')
         passes(w.send("token-eve", "GET", PODS, as_user("alice")), "the old verb")
-        # Groups and extra are asked for before the uid.
+        # Groups and extra are asked before the uid.
         refuses(w.send("token-eve", "GET", PODS, as_user("alice", "g", uid="7")), "a group and a uid", 'groups "g" is forbidden')
         refuses(w.send("token-eve", "GET", PODS, as_user("alice", uid="7", extra=[("k", "v")])), "extra and a uid", 'userextras.authentication.k8s.io "v" is forbidden')
         refuses(w.send("token-eve", "GET", PODS, [("Impersonate-Group", "g")]), "no name", "requested [{Group  g    }] without impersonating a user", 400)

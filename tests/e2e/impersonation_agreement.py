@@ -1,10 +1,10 @@
-"""The same worlds to us and to kube-apiserver: random grants of impersonation, random headers, random requests.
+"""Compares Cardea with kube-apiserver: random grants of impersonation, random headers, random requests.
 
     impersonation_agreement.py [--cases=300] [--seed=1]
 
-Both must answer with the same status, the same message and the same resulting user. Each case has a sender of its own:
-kube-apiserver remembers which mode worked for whom and caches what was allowed, and we do neither. Where it asks about
-several keys of extra it does so in no order; then the refusals count as equal when they differ in the key alone.
+Both must answer with the same status, the same message and the same resulting user. Each case has its own sender:
+kube-apiserver remembers which mode worked for a sender and caches allowed questions; Cardea does neither. kube-apiserver asks
+about several keys of extra in random order, so two refusals that differ only in the key count as equal.
 Needs $CARDEA_PEERS, a folder with a kube-apiserver and an etcd.
 """
 import json
@@ -28,7 +28,7 @@ GROUPS = ["team", "g1", "g2", "g3", "g4", "system:masters", "system:authenticate
 KEYS = ["acme.io/k", "acme.io/x/y", "scopes", "acme.io/K", "", "a b.io/k", "-x/k", "acme.io/", "/k", "acme.io/ü", "acme.io/a+b", "*"]
 VALUES = ["v", "w", "", "*", "x y"]
 REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-# What jane, joe and the rest may do themselves is granted to everybody: it is impersonation that is compared.
+# Every user may do these requests themselves: only impersonation is compared.
 REQUESTS = [("POST", WHO, "create", AUTHENTICATION, "selfsubjectreviews", "")] * 6 + [
     ("GET", "/api/v1/namespaces/default/configmaps", "list", "", "configmaps", "default"), ("GET", "/api/v1/namespaces/default/configmaps/none", "get", "", "configmaps", "default"),
     ("GET", "/api/v1/configmaps?labelSelector=a%3Db", "list", "", "configmaps", ""), ("DELETE", "/api/v1/namespaces/default/configmaps/none", "delete", "", "configmaps", "default"),
@@ -37,7 +37,7 @@ REQUESTS = [("POST", WHO, "create", AUTHENTICATION, "selfsubjectreviews", "")] *
 
 
 class Case:
-    """A sender, what it was granted, and one request."""
+    """A sender, its grants, and one request."""
 
     def __init__(self, number, dice):
         self.number = number
@@ -64,7 +64,7 @@ class Case:
         return headers, set(keys)
 
     def random_rules(self, dice):
-        """(rule, namespace): most of what the request needs, by accident too little or too much."""
+        """(rule, namespace): most of the permissions that the request needs, at random too few or too many."""
         rules = []
         asked = dict(self.headers).get("Impersonate-User", "jane")
         _, _, verb, group, resource, namespace = self.request
@@ -112,7 +112,7 @@ class Case:
         headers = [(name, value.encode()) for name, value in self.headers]
         status, answered, said = w.send(token, method, path, headers, REVIEW if method == "POST" else None)
         if status == 201:
-            # Of a sender who impersonates nobody: both servers made up uids of their own.
+            # Of a sender who impersonates nobody: both servers generated their own uids.
             return status, re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID", json.dumps(said["status"]["userInfo"], sort_keys=True)), ""
         if status < 300:
             return status, "", ""

@@ -1,8 +1,8 @@
-"""The settings of clients we did not write for acting as somebody else: kubectl --as and its kin, the Python and the JavaScript client.
+"""Impersonation by other projects' clients: kubectl --as and the other flags, the Python and the JavaScript client.
 
     impersonation_clients.py --packages=FOLDER     where the npm packages go (below the build folder); kept for the next run
 
-carol may be bob, with some parts, for reviews of who she is and to list pods in one namespace.
+carol may impersonate bob, with some groups, for SelfSubjectReviews and to list pods in one namespace.
 """
 import json
 import os
@@ -124,7 +124,7 @@ def folder():
 
 @story.shared
 def server(folder):
-    """Where carol may be bob, with the group team or ops, and list pods in default."""
+    """A server on which carol may impersonate bob, with the group team or ops, and list pods in default."""
     tokens = os.path.join(folder, "tokens")
     write_tokens(tokens, ["carol"])
     with Cardea("--token-auth-file", tokens) as server:

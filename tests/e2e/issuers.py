@@ -55,7 +55,7 @@ class Issuers:
         while True:
             line = self.process.stdout.readline()
             expect(line, "issuers.mjs has ended")
-            if line.startswith("{"):  # the provider prints advice of its own
+            if line.startswith("{"):  # the provider prints its own advice
                 answer = json.loads(line)
                 expect("error" not in answer, f"issuers.mjs: {answer.get('error')}")
                 return answer["result"]

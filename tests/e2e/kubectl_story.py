@@ -1,6 +1,6 @@
-"""What a newcomer does with kubectl, from the first namespace to a conflict of server-side apply.
+"""The first steps of a newcomer with kubectl, from the first namespace to a conflict of server-side apply.
 
-Told with each kubectl there is: $CARDEA_KUBECTL (else the one on the PATH), $CARDEA_DEBIAN_KUBECTL, and
+Runs with each available kubectl: $CARDEA_KUBECTL (else the one on the PATH), $CARDEA_DEBIAN_KUBECTL, and
 $CARDEA_PEERS/kubectl when that folder is given. The chapters of the
 second kubectl end in `_2`.
 """
@@ -218,7 +218,7 @@ def differs(kubectl):
 
 
 def watches(kubectl):
-    """`get -w` shows what is there, then what happens."""
+    """`get -w` shows the existing objects, then the changes."""
     process = subprocess.Popen([kubectl.path, "get", "configmap", "-n", "depot", "-w", "--output-watch-events"], text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=kubectl.environment)
     lines = []
@@ -245,19 +245,19 @@ def waits(kubectl):
                                          "lastTransitionTime": "2030-01-01T00:00:00Z", "lastUpdateTime": "2030-01-01T00:00:00Z"}]}}
     whole = kubectl.object("deploy", "web", "-n", "shop")
     whole["status"] = {**status["status"], "observedGeneration": whole["metadata"]["generation"]}
-    # No kubectl before 1.24 writes a status, so this one goes by the raw path.
+    # No kubectl before 1.24 writes a status, so this one uses the raw path.
     kubectl("replace", "--raw", "/apis/apps/v1/namespaces/shop/deployments/web/status", "-f", "-", stdin=json.dumps(whole))
     out, _ = waiting.communicate(timeout=120)
     expect(waiting.returncode == 0 and "condition met" in out, f"wait: status {waiting.returncode}: {out}")
     kubectl.fails("wait", "--for=condition=Broken", "deployment/web", "-n", "shop", "--timeout=1s", saying="timed out")
     kubectl.create("configmap", "brief", "-n", "shop")
     kubectl("delete", "configmap", "brief", "-n", "shop", "--wait=false")
-    kubectl.try_("wait", "--for=delete", "configmap/brief", "-n", "shop", "--timeout=100s")  # 1.20 says NotFound when it is gone already
+    kubectl.try_("wait", "--for=delete", "configmap/brief", "-n", "shop", "--timeout=100s")  # 1.20 reports NotFound if it is gone already
     kubectl.fails("get", "configmap", "brief", "-n", "shop", saying="NotFound")
 
 
 def shares(kubectl):
-    """Server-side apply: two managers, a conflict, and the two ways out of it."""
+    """Server-side apply: two managers, a conflict, and the two ways to resolve it."""
     mine = ["apply", "--server-side", "--field-manager=baker", "-f", "-"]
     yours = ["apply", "--server-side", "--field-manager=clerk", "-f", "-"]
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: list, namespace: shop}\ndata: {%s}\n"
@@ -281,7 +281,7 @@ def brings_kinds(kubectl):
     has(kubectl("get", "ck", "-n", "shop", "-o", "jsonpath={.items[*].spec.flavour}"), "plum")
     kubectl("scale", "cake", "birthday", "-n", "shop", "--replicas=3")
     expect(kubectl.object("ck", "birthday", "-n", "shop")["spec"]["tiers"] == 3, "scale did not reach .spec.tiers")
-    # What never had replicas can be scaled all the same.
+    # An object that never had replicas can be scaled too.
     eventually("ovens are served", lambda: kubectl.try_("apply", "-f", "-", stdin=OVENS).returncode == 0)
     kubectl("scale", "oven", "corner", "-n", "shop", "--replicas=2")
     expect(kubectl.object("oven", "corner", "-n", "shop")["spec"] == {"trays": 2}, "scale did not set .spec.trays")
@@ -297,7 +297,7 @@ def brings_kinds(kubectl):
 
 
 def runs_things(kubectl):
-    """The quick commands, in a namespace where nothing really runs: there is no node."""
+    """The quick commands, in a namespace in which nothing runs: there is no node."""
     here = ["-n", "shop"]
     kubectl("run", "once", "--image=nginx", *here)
     kubectl("expose", "pod", "once", "--port=80", *here)
@@ -342,7 +342,7 @@ def kubectls():
 
 
 CHAPTERS = [looks_around, makes_and_changes, reads, differs, watches, waits, shares, brings_kinds, runs_things, tidies_up]
-# Each kubectl has a server for itself. The chapters speak of one shop, which the second one opens.
+# Each kubectl has its own server. The chapters are about one shop, which the second kubectl creates again.
 BUILT_ON = {makes_and_changes: [], looks_around: []}
 
 

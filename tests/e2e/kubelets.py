@@ -1,7 +1,7 @@
-"""What somebody can do with a kubelet's certificate: the ways to make oneself cluster-admin, and that none of them is open.
+"""A user with the certificate of a kubelet: every known way to become cluster-admin must be closed.
 
-The Node authorizer lets a kubelet create pods and ask for the tokens of pods on its node; what those pods may refer to is for NodeRestriction,
-which is on whenever that authorizer is in the chain, wherever the chain comes from.
+The Node authorizer lets a kubelet create pods and request tokens of pods on its node. NodeRestriction limits the objects that those pods may
+refer to. It is on whenever that authorizer is in the chain, wherever the chain comes from.
 """
 import base64
 import http.client
@@ -27,7 +27,7 @@ def openssl(*args):
 
 
 class Kubelet:
-    """The certificate of one kubelet, by an authority that the server takes for client certificates."""
+    """The certificate of one kubelet, from an authority that the server accepts for client certificates."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -91,7 +91,7 @@ def token_for(kubelet, server, account, of):
 
 
 def tries_to_become_admin(kubelet, server):
-    """A pod with somebody's service account on one's own node, then its token."""
+    """A pod with another service account on the kubelet's own node, then its token."""
     kubelet.refused(server, "POST", PODS, pod("evil", {"serviceAccountName": "boss"}), saying="can only create mirror pods")
     kubelet.refused(server, "POST", PODS, pod("evil", {"serviceAccount": "boss"}), saying="can only create mirror pods")
     expect(server.request("GET", f"{PODS}/evil")[0] == 404, "the pod was written")
@@ -126,7 +126,7 @@ def mirror_pods_refer_to_nothing(kubelet, server, uid):
     expect(not written["spec"].get("serviceAccountName"), f"the mirror pod was given a service account: {written['spec']}")
     status, said = token_for(kubelet, server, "boss", written)
     expect(status == 403, f"a token bound to a mirror pod: {status} {said}")
-    # It cannot be made into another pod afterwards.
+    # It cannot be changed into another pod afterwards.
     kubelet.refused(server, "PATCH", f"{PODS}/mirror", {"metadata": {"labels": {"a": "b"}}}, MERGE)
     kubelet.refused(server, "PATCH", f"{PODS}/mirror/ephemeralcontainers", {"spec": {"ephemeralContainers": []}}, MERGE)
     kubelet.refused(server, "PATCH", f"{PODS}/mirror/status", {"metadata": {"labels": {"a": "b"}}}, MERGE, "cannot update labels")
@@ -187,7 +187,7 @@ def server(kubelet):
 
 @story.shared
 def uid(kubelet, server):
-    """Of the kubelet's node, which it registers itself."""
+    """Labels of the kubelet's node, which it registers itself."""
     return kubelet.allowed(server, "POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}})["metadata"]["uid"]
 
 
@@ -219,7 +219,7 @@ def by_a_file_and_its_reload(kubelet):
     with Cardea(*flags) as server:
         prey(server)
         tries_to_become_admin(kubelet, server)
-    # A chain that gets the authorizer later gets the plugin with it, also where that was left out.
+    # A chain that gets the authorizer later also gets the plugin, even if the plugin was switched off.
     for more in ([], ["--disable-admission-plugins=NodeRestriction"]):
         write("- {type: RBAC, name: rbac}\n")
         with Cardea(*flags, *more) as server:

@@ -14,7 +14,7 @@ story = Story("kubernetes_suite", options={"tests": ""})
 
 RECIPE = Path(__file__).resolve().parents[3] / "shared" / "peers" / "conformance"
 
-# It waits for a pod to run, which takes a kubelet: a kube-apiserver by itself fails it too.
+# It waits until a pod runs, which needs a kubelet: a kube-apiserver alone fails it too.
 NEEDS_A_KUBELET = "should ensure that all pods are removed when a namespace is deleted"
 
 

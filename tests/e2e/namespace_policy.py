@@ -1,7 +1,7 @@
-"""Who decides in a namespace: Clark owns the cluster, Hubert administers the project `hammer`, Edgar edits in it.
+"""Namespace policy: Clark owns the cluster, Hubert administers the project `hammer`, Edgar edits in it.
 
-Users come from a token file and hold nothing but what namespace policy gives them. DeploymentConfig is a custom resource;
-what is told of it is told of built-in Deployments too.
+Users come from a token file. They have only the permissions that namespace policy gives them. DeploymentConfig is a custom
+resource; its chapters also run with built-in Deployments.
 """
 import concurrent.futures
 import copy
@@ -183,7 +183,7 @@ def nobody_gives_away_what_they_lack(w):
     w.refused("Hubert", "POST", API + "hammer/rolebindings", {
         "kind": "roleBinding", "name": "Friends", "roleRef": {"namespace": "master", "name": "cluster-admin"}, "userNames": ["Mallory"]}, saying="policies")
     w.refused("Edgar", "POST", API + "hammer/roles", {"kind": "role", "name": "mine", "rules": [{"verbs": ["get"], "resourceKinds": ["pods"]}]})
-    # A `*` of editors and admins is no leave to write other kinds of policy past what they hold.
+    # The `*` of editors and admins does not let them write other kinds of policy beyond their own permissions.
     access = "/apis/access.cardea.dev/v1alpha1/namespaces/hammer/accesspolicies"
     for user in ("Edgar", "Hubert"):
         for effect in ("Allow", "Deny"):
@@ -191,7 +191,7 @@ def nobody_gives_away_what_they_lack(w):
     w.refused("Hubert", "POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/hammer/rolebindings", {
         "metadata": {"name": "mine"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "Hubert"}]})
-    # Who may write roles may still not deny.
+    # A user who may write roles may still not deny.
     w.allowed("Hubert", "POST", API + "hammer/roles", {"kind": "role", "name": "roleWriter", "rules": [
         {"verbs": ["create", "get"], "resourceKinds": ["roles"]}, {"verbs": ["get"], "resourceKinds": ["pods"]}]})
     w.allowed("Hubert", "POST", API + "hammer/rolebindings", {
@@ -204,7 +204,7 @@ def nobody_gives_away_what_they_lack(w):
 
 @story.chapter(needs=["a_project_is_delegated"])
 def denials_are_lifted_by_others_who_may_deny(w):
-    """Who is denied something frees neither themselves nor others; the project's admin frees others; the owner frees the admin."""
+    """A denied user can remove the denial neither for themselves nor for others; the project's admin can remove it for others; the owner can remove the admin's."""
     w.allowed("Clark", "POST", "/api/v1/namespaces", {"metadata": {"name": "chisel"}})
     w.allowed("Clark", "POST", API + "chisel/policies", {"kind": "Policy"})
     w.allowed("Clark", "POST", API + "chisel/policybindings", {"kind": "PolicyBinding", "name": "chisel"})
@@ -226,7 +226,7 @@ def denials_are_lifted_by_others_who_may_deny(w):
     w.refused("Hubert", "GET", "/api/v1/namespaces/chisel/secrets/x")
     w.allowed("Clark", "PATCH", one, {"userNames": ["Edgar"]}, MERGE)
     w.answer("Hubert", 404, "GET", "/api/v1/namespaces/chisel/secrets/x")
-    # A namespace goes whatever is denied in it.
+    # A namespace can be deleted whatever is denied in it.
     w.allowed("Clark", "DELETE", "/api/v1/namespaces/chisel")
     eventually("the namespace is gone", lambda: w.admin("GET", "/api/v1/namespaces/chisel")[0] == 404)
 
@@ -255,7 +255,7 @@ def bots_change_labels_and_nothing_else(w):
         w.refused(bot, "PUT", one, annotated)
         w.refused(bot, "DELETE", one)
         w.refused(bot, "POST", thing.path, thing.make("new"))
-        # The same, asked.
+        # The same, by reviews.
         said = w.may(bot, "update", thing.kind, name="site")
         expect(said["allowed"] is False and said["denyReason"].startswith("conditional: "), f"{said}")
         relabelled = copy.deepcopy(now)
@@ -275,14 +275,14 @@ def protected_things_stay(w):
         w.allowed("Edgar", "POST", thing.path, thing.make("unsafe"))
         w.allowed("ProtectorBot", "PATCH", f"{thing.path}/safe", {"metadata": {"labels": {"protected": "yes"}}}, MERGE)
         w.refused("Edgar", "DELETE", f"{thing.path}/safe", saying="fatFingeredEditor")
-        # Who could take the label off first would not be stopped by it; who denies says so with update in the rule.
+        # A user who could remove the label first would not be stopped by it; a rule prevents this by also denying update.
         said = w.may("Edgar", "delete", thing.kind, name="safe")
         expect(said["allowed"] is False and said["denyReason"].startswith("conditional: "), f"{said}")
         said = w.may("Edgar", "delete", thing.kind, thing.make("safe", {"protected": "yes"}), "safe")
         expect(said["allowed"] is False and "fatFingeredEditor" in said["denyReason"], f"{said}")
         said = w.may("Edgar", "delete", thing.kind, thing.make("unsafe"), "unsafe")
         expect(said["allowed"] is True, f"{said}")
-        # A collection goes only where all of it may.
+        # A collection can be deleted only if all of its objects may be.
         w.refused("Edgar", "DELETE", thing.path)
         w.allowed("Edgar", "DELETE", f"{thing.path}/unsafe")
         w.allowed("Hubert", "DELETE", f"{thing.path}/safe")
@@ -302,7 +302,7 @@ def a_label_cannot_be_stripped_first(w):
 
 @story.chapter(needs=["own_roles_need_their_containers"])
 def a_denial_covers_every_way(w):
-    """What is denied is denied by eviction, by parts of an object, by its owner, by its namespace, and by the words for streams."""
+    """A denial also holds for evictions, subresources, owners, namespaces, and the verbs of streams."""
     pods, space = "/api/v1/namespaces/hammer/pods", "/api/v1/namespaces/hammer"
 
     def bind(name, rules):
@@ -371,7 +371,7 @@ def a_denial_covers_every_way(w):
 
 @story.chapter(needs=["own_roles_need_their_containers"])
 def editors_hold_no_excluded_field(w):
-    """A field that is excluded from whole objects is given by name; the star of `edit` and `admin` is not enough."""
+    """A permission that is excluded from whole objects is granted by name; the `*` of `edit` and `admin` is not enough."""
     sets = "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets"
     status, _, said = w.admin("POST", sets, {"metadata": {"name": "guarded"}, "spec": {"uncoveredPermissions": ["granular:label(guarded.example.com)"]}})
     expect(status == 201, f"{said}")
@@ -386,7 +386,7 @@ def editors_hold_no_excluded_field(w):
     w.allowed("Clark", "PATCH", f"{Built.path}/guarded", label, MERGE)
     w.admin("DELETE", f"{sets}/guarded")
     w.allowed("Hubert", "DELETE", f"{Built.path}/guarded")
-    # Nor do they ask in another form what they may not ask.
+    # They cannot ask in another form for an answer that they may not have.
     local = {"kind": "LocalResourceAccessReview", "apiVersion": "authorization.openshift.io/v1", "verb": "get", "resource": "pods"}
     w.refused("Edgar", "POST", f"{FLAT}/namespaces/hammer/localresourceaccessreviews", local)
     w.allowed("Hubert", "POST", f"{FLAT}/namespaces/hammer/localresourceaccessreviews", local)
@@ -443,7 +443,7 @@ def who_can(w):
     expect("ProtectorBot" in said["userNames"], f"{said}")
     said = w.who_can("create", "roles")
     expect("Edgar" not in said["userNames"] and "Hubert" in said["userNames"], f"{said}")
-    # Whom policy denies, RBAC allows in vain.
+    # If the policy denies a user, RBAC cannot allow.
     rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/hammer/"
     for name, users in (("readers", ["Rita", "Mallory"]),):
         w.admin("POST", rbac + "roles", {"metadata": {"name": name}, "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]})
@@ -456,7 +456,7 @@ def who_can(w):
     said = w.who_can("get", "secrets")
     expect("Rita" in said["userNames"] and "Mallory" not in said["userNames"], f"{said}")
     expect("\"Mallory\"" in said["evaluationError"] and "members of \"interns\"" in said["evaluationError"], f"{said}")
-    # As kubectl's relative asks it.
+    # The same question in the form that oc sends.
     flat = {"kind": "LocalResourceAccessReview", "apiVersion": "authorization.openshift.io/v1", "namespace": "hammer", "verb": "get",
             "resourceAPIGroup": "", "resourceAPIVersion": "", "resource": "pods", "resourceName": "", "path": "", "isNonResourceURL": False, "content": None}
     said = w.answer("Clark", 201, "POST", f"{FLAT}/namespaces/hammer/localresourceaccessreviews", flat)
@@ -490,7 +490,7 @@ def reviews_by_every_path(w):
     said = w.answer("Hubert", 201, "POST", f"{FLAT}/namespaces/hammer/localsubjectaccessreviews", {**flat, "kind": "LocalSubjectAccessReview"})
     expect(said["allowed"] is True, f"{said}")
     w.refused("Hubert", "POST", f"{FLAT}/subjectaccessreviews", flat)
-    # As `oc policy can-i` sends it: about oneself for whoever may ask about themselves, and the list of what one may.
+    # As `oc policy can-i` sends it: a question about oneself, for every user who may ask it, and the list of permissions.
     personal = {"kind": "SubjectAccessReview", "apiVersion": "authorization.openshift.io/v1", "metadata": {"creationTimestamp": None}, "namespace": "hammer", "verb": "get",
                 "resourceAPIGroup": "", "resourceAPIVersion": "", "resource": "pods", "resourceName": "", "path": "", "isNonResourceURL": False, "content": None,
                 "user": "", "groups": None, "scopes": []}
@@ -552,7 +552,7 @@ def many_writers_lose_nothing(w):
 
 @story.chapter(needs=["a_project_is_delegated"])
 def damaged_containers_fail_closed(w):
-    """Somebody wrote past the server: what cannot be understood denies, and says why."""
+    """A write behind the server's back: a document that cannot be understood denies, and gives the reason."""
     for name in ("tongs", "bellows", "file"):
         w.allowed("Clark", "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
         w.allowed("Clark", "POST", API + f"{name}/policies", {"kind": "Policy"})
@@ -581,7 +581,7 @@ def damaged_containers_fail_closed(w):
         text = said if isinstance(said, str) else said.decode() if isinstance(said, bytes) else json.dumps(said)
         expect(status == 500 and why in text, f"{name}: {status} {said}")
         w.allowed("Clark", "GET", f"/api/v1/namespaces/{name}/pods")
-    # What is wrong can be seen, and taken away.
+    # The errors can be seen, and the document can be deleted.
     w.allowed("Clark", "GET", API + "file/rolebindings")
     w.allowed("Clark", "DELETE", API + "file/rolebindings/Readers")
     w.refused("Mallory", "GET", "/api/v1/namespaces/file/pods")
@@ -590,7 +590,7 @@ def damaged_containers_fail_closed(w):
 
 @story.chapter(needs=["a_project_is_delegated"])
 def as_the_page_says(w):
-    """The documents of docs/namespace-policy.md, and what it says of them, in a namespace of their own."""
+    """The documents of docs/namespace-policy.md, with the results that it names, in their own namespace."""
     page = open(os.path.join(os.path.dirname(__file__), "../../docs/namespace-policy.md")).read()
     role, binding = yaml.safe_load_all(page.split("```yaml\n", 1)[1].split("```", 1)[0])
     for document in (role, binding):

@@ -6,12 +6,12 @@ from pathlib import Path
 from server import skip
 
 SOURCE = Path(__file__).resolve().parent / "js"
-FOLDER = str(Path(__file__).resolve().parents[2] / "build" / "js-client")  # where they go unless a story is told otherwise
+FOLDER = str(Path(__file__).resolve().parents[2] / "build" / "js-client")  # the default folder; a story may name another one
 UNREACHABLE = ("ENOTFOUND", "ECONNREFUSED", "ETIMEDOUT", "EAI_AGAIN", "ENETUNREACH")
 
 
 def install(folder, program):
-    """Puts `program` and the packages it needs into `folder`; npm is asked only when the lock file has changed."""
+    """Copies `program` and the packages it needs into `folder`; npm runs only if the lock file has changed."""
     for command in ("node", "npm"):
         if not shutil.which(command):
             skip(f"no {command}: {program} is not tried")

@@ -1,4 +1,4 @@
-"""A real kube-apiserver on a real etcd, with the face of `server.Cardea`: what a story says of Kubernetes can be told there too.
+"""A real kube-apiserver on a real etcd, with the interface of `server.Cardea`: stories about Kubernetes can run against it too.
 
     with Kube("--token-auth-file", file) as kube:
         kube.request("GET", "/version")

@@ -1,8 +1,8 @@
-"""Permissions on fields for people: which there are, who has them, and who should have had which.
+"""Field permissions for users: the list of them, the users that have them, and the permissions that a user needs.
 
 A bot works with the verb `patch` while its writes are logged. `cardea suggest-role` reads the log; with the role that it
-suggests instead, the bot does the same again, and nothing more. `cardea can-i --field` and `cardea explain-permissions` tell
-about the same rules.
+suggests instead, the bot can do the same again, and nothing more. `cardea can-i --field` and `cardea explain-permissions`
+explain the same rules.
 """
 import json
 import os
@@ -40,7 +40,7 @@ class World:
         self.server = server
         self.context = ssl.create_default_context(cafile=os.path.join(server.data_dir, "ca.crt"))
         self.log = []
-        self.log_path = log_path  # the server's own audit log; None: events are written by hand, from what was answered
+        self.log_path = log_path  # the server's own audit log; None: the test writes the events itself, from the answers
 
     def admin(self, method, path, body=None, kind="application/json"):
         status, _, answer = self.server.request(method, path, body, {"Content-Type": kind})
@@ -57,7 +57,7 @@ class World:
             return error.code, json.loads(error.read())
 
     def record(self, user, verb, path, request, status, answer):
-        """One line as the audit log of level RequestResponse has it."""
+        """One line in the form of the audit log at level RequestResponse."""
         parts = path.split("/")
         group, version, resource, name = parts[2], parts[3], parts[6], parts[7] if len(parts) > 7 else answer["metadata"]["name"]
         self.log.append({"kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "RequestResponse", "auditID": f"id-{len(self.log)}",
@@ -101,7 +101,7 @@ def kubeconfig(world, folder):
 def explaining(world, config, folder):
     out, _ = run("explain-permissions", "deploy")
     expect("granular:replicaCount\n    fields      spec.replicas\n" in out, out)
-    # A custom resource: from its file, and from a server that shows the bot no definitions but its OpenAPI.
+    # A custom resource: from its file, and from a server that shows the bot its OpenAPI but no definitions.
     path = os.path.join(folder, "crd.json")
     with open(path, "w") as file:
         json.dump(WIDGETS, file)
@@ -133,7 +133,7 @@ def asking(world, config):
     expect(out == "yes\n  metadata.labels.app is covered by granular:label(app)\n", out)
     out = ask("patch", "deployments", "d", "--field", "spec.replicas", want=1)
     expect('"verbs": ["granular:replicaCount"]' in out, out)
-    # The answers are the server's.
+    # The answers come from the server.
     expect(world.bot("PATCH", DEPLOYMENTS + "/d", {"metadata": {"labels": {"app": "e"}}}, MERGE)[0] == 200, "covered, yet refused")
     expect(world.bot("PATCH", DEPLOYMENTS + "/d", {"spec": {"replicas": 4}}, MERGE)[0] == 403, "not covered, yet allowed")
     world.admin("PATCH", DEPLOYMENTS + "/d", {"metadata": {"labels": {"app": "d"}}}, MERGE)
@@ -213,10 +213,10 @@ def suggesting(world, folder):
     rules = roles[0]["rules"]
     expect([r["verbs"] for r in rules] == [["granular", "granular:finalizer(super.safe.com)", "granular:label(super.safe.com)", "granular:replicaCount"],
                                            ["granular", "granular:specification"]], rules)
-    # With it the bot does the same again, and nothing else.
+    # With the role the bot can do the same again, and nothing else.
     world.revoke("broad")
     world.grant("small", rules)
-    # The role is about writes. A patch that replaces a list is judged item by item only for somebody who may read it.
+    # The role is for writes. A patch that replaces a list is judged item by item only for a user who may read it.
     status, answer = world.bot("PATCH", *done[2], MERGE)
     expect(status == 403 and "not covered by granular:metadata, granular:finalizers" in answer["message"], f"{status} {answer}")
     world.grant("reads", [{"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get"]}])
@@ -225,7 +225,7 @@ def suggesting(world, folder):
                         (f"{widgets}/w", {"free": "x"})):
         status, answer = world.bot("PATCH", path, patch, MERGE)
         expect(status == 403, f"{patch}: {status} {answer}")
-    # No verb can be spared.
+    # No verb can be left out.
     for at, rule in enumerate(rules):
         for verb in rule["verbs"]:
             for path, patch in undo:
@@ -244,7 +244,7 @@ def suggesting(world, folder):
 
 @story.chapter
 def scaling(world, folder):
-    """A write of a scale: what it takes, nothing more, and what is excluded on the object."""
+    """A write of a scale: the permissions that it needs, no others, and those that are excluded on the object."""
     if not world.log_path:
         return
     scale, log = f"{DEPLOYMENTS}/d/scale", os.path.join(folder, "scale.log")
@@ -286,7 +286,7 @@ def folder():
 
 @story.shared
 def world(folder):
-    """With a Deployment `d`, a kind of its own, and a Widget `w`."""
+    """A server with a Deployment `d`, a custom kind, and a Widget `w`."""
     users = os.path.join(folder, "users.csv")
     with open(users, "w") as out:
         out.write("bot-token,bot,1\n")

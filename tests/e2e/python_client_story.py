@@ -1,4 +1,4 @@
-"""What a Python program does with Debian's python3-kubernetes: write, read, list, watch, patch, and kinds of its own."""
+"""A Python program with Debian's python3-kubernetes: write, read, list, watch, patch, and custom kinds."""
 import threading
 
 from server import Cardea, eventually, expect, skip
@@ -22,7 +22,7 @@ def api():
 
 @story.shared
 def core(api):
-    """With a namespace `garden`, and what a controller puts into it."""
+    """A server with a namespace `garden`, and the objects that controllers create in it."""
     core = client.CoreV1Api(api)
     core.create_namespace(client.V1Namespace(metadata=meta("garden")))
     eventually("the namespace has its certificate", lambda: core.list_namespaced_config_map("garden").items)

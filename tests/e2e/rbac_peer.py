@@ -1,4 +1,4 @@
-"""Random worlds decided by us and by Kubernetes' own RBAC authorizer: decision and reason must be the same.
+"""Random worlds decided by Cardea and by Kubernetes' own RBAC authorizer: decision and reason must be the same.
 
     rbac_peer.py --program=RBAC_WORLDS [--worlds=4000] [--requests=50]
 

@@ -1,4 +1,4 @@
-"""Who may do what, told with kubectl: default roles, roles of one's own, can-i, reconcile, --as, and what a 403 teaches.
+"""RBAC with kubectl: default roles, own roles, can-i, reconcile, --as, and the explanation in a 403.
 
 Needs a kubectl: $CARDEA_KUBECTL, the one on the PATH, or $CARDEA_PEERS/kubectl.
 """
@@ -51,7 +51,7 @@ def find_kubectl():
 
 
 class Cluster:
-    """A server, and what kubectl and plain requests say of it."""
+    """A server, with kubectl and plain requests."""
 
     def __init__(self, server, path, folder):
         self.server, self.path, self.folder = server, path, folder
@@ -86,7 +86,7 @@ class Cluster:
 
 @story.shared
 def c():
-    """With a namespace `shop`."""
+    """A server with a namespace `shop`."""
     path = find_kubectl()
     with tempfile.TemporaryDirectory(prefix="cardea-rbac-") as folder:
         tokens = os.path.join(folder, "users.csv")
@@ -100,7 +100,7 @@ def c():
 
 @story.chapter
 def what_everyone_may_see(c):
-    """What everyone may see, and nobody without a name may."""
+    """The paths that every authenticated user may see, and no anonymous user may."""
     expect(c.raw(None, "GET", "/healthz")[0] == 200, "anonymous sees /healthz")
     expect(c.raw(None, "GET", "/version")[0] == 200, "anonymous sees /version")
     expect(c.raw(None, "GET", "/api")[0] == 403, "anonymous does not see /api")
@@ -111,7 +111,7 @@ def what_everyone_may_see(c):
 
 @story.chapter
 def roles_and_bindings(c):
-    """Roles and bindings by kubectl's own commands; the next request knows."""
+    """Roles and bindings by kubectl's own commands; they hold for the next request."""
     expect(not c.can_i("get", "pods", "-n", "shop", token="alice-token"), "alice may nothing yet")
     c.kubectl("create", "role", "reader", "-n", "shop", "--verb=get,list", "--resource=pods")
     c.kubectl("create", "rolebinding", "readers", "-n", "shop", "--role=reader", "--user=alice")
@@ -128,7 +128,7 @@ def roles_and_bindings(c):
 
 @story.chapter(needs=["roles_and_bindings"])
 def as_somebody_else(c):
-    """As somebody else."""
+    """As another user."""
     expect(c.can_i("get", "pods", "-n", "shop", "--as", "alice"), "admin as alice")
     expect(not c.can_i("get", "nodes", "--as", "alice"), "admin as alice has what alice has")
     expect(c.can_i("get", "nodes", "--as", "x", "--as-group", "dev"), "groups count")
@@ -142,7 +142,7 @@ def as_somebody_else(c):
 
 @story.chapter(needs=["roles_and_bindings"])
 def reconcile_adds_what_is_missing(c):
-    """Reconcile adds what is missing and says so."""
+    """Reconcile adds missing permissions and reports them."""
     said = c.kubectl("auth", "reconcile", "-f", "-", text=RECONCILED)
     expect("reader reconciled" in said and "readers reconciled" in said, f"reconcile: {said}")
     expect(c.can_i("list", "configmaps", "-n", "shop", token="bob-token"), "bob through dev")
@@ -150,7 +150,7 @@ def reconcile_adds_what_is_missing(c):
 
 @story.chapter(needs=["roles_and_bindings"])
 def nobody_gives_away_what_they_do_not_have(c):
-    """Nobody gives away what they do not have."""
+    """A user cannot grant a permission that they do not have."""
     c.kubectl("create", "role", "manager", "-n", "shop", "--verb=*", "--resource=roles.rbac.authorization.k8s.io,rolebindings.rbac.authorization.k8s.io")
     c.kubectl("patch", "role", "manager", "-n", "shop", "--type=json", "-p",
             '[{"op":"replace","path":"/rules/0/verbs","value":["get","create","update","patch","delete"]}]')
@@ -167,7 +167,7 @@ def nobody_gives_away_what_they_do_not_have(c):
 
 @story.chapter(needs=["nobody_gives_away_what_they_do_not_have"])
 def a_403_teaches(c):
-    """A 403 teaches those who may read the roles, and nobody else."""
+    """A 403 explains itself to users who may read the roles, and to no others."""
     status, data = c.raw("alice-token", "DELETE", "/api/v1/namespaces/shop/pods/p")
     answer = json.loads(data)
     causes = answer["details"].get("causes", [])
@@ -179,7 +179,7 @@ def a_403_teaches(c):
 
 @story.chapter
 def aggregation_comes_to_rest(c):
-    """Aggregation, also in a circle, comes to rest."""
+    """Aggregation, also in a circle, comes to an end."""
     for name, own, other in (("one", "a", "b"), ("two", "b", "c"), ("three", "c", "a")):
         c.kubectl("create", "-f", "-", text=CYCLE % (name, own, other))
     c.kubectl("create", "clusterrole", "leaf", "--verb=get", "--resource=nodes")
@@ -193,7 +193,7 @@ def aggregation_comes_to_rest(c):
 
 @story.chapter
 def default_roles_come_back(c):
-    """Default roles come back with the next start; what was opted out stays."""
+    """Default roles come back at the next start; those that were opted out stay."""
     c.kubectl("delete", "clusterrolebinding", "system:discovery")
     c.kubectl("annotate", "--overwrite", "clusterrolebinding", "system:basic-user", "rbac.authorization.kubernetes.io/autoupdate=false")
     c.kubectl("patch", "clusterrolebinding", "system:basic-user", "--type=merge", "-p", '{"subjects":[]}')

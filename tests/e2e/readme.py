@@ -1,6 +1,6 @@
-"""The first screen of README.md, command by command: what it shows is what kubectl and cardea say.
+"""The first screen of README.md, command by command: the output that it shows must be the output of kubectl and cardea.
 
-In a block of `console` a line with `$ ` is run, and the lines below it are what it has to say; nothing below means that only its
+In a block of `console` a line with `$ ` is run, and the lines below it are its expected output. Without such lines only its
 success counts. `cat FILE` writes the file instead of reading it.
 """
 import os

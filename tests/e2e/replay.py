@@ -3,7 +3,7 @@
     replay.py [--folder=FOLDER]     FOLDER holds the scenarios; default: tests/conformance/data/http, which also lends its
                                     replay.py and users.csv to a FOLDER that has none
 
-Every difference fails, except in the steps that `waiting.json` names: those wait for a later issue, or are known
+Every difference fails, except in the steps that `waiting.json` names: those need later work, or are known
 differences with a reason. A named step that passes is reported, so that the list shrinks. Ends with
 `N passed, M failed, K skipped`, a step being one check.
 """
@@ -28,7 +28,7 @@ OWN = HERE.parent / "conformance" / "data" / "http"
 
 
 def beside(folder, name):
-    """A file of the folder, or the one that comes with the scenarios of this repository."""
+    """A file of the folder, or else the one of this repository's scenarios."""
     return folder / name if (folder / name).exists() else OWN / name
 
 
@@ -39,13 +39,13 @@ def flags(folder):
 
 
 class Waiting:
-    """The list of what may differ: which entry, if any, speaks of a step."""
+    """The list of allowed differences: which entry, if any, is about a step."""
 
     def __init__(self, path):
         lists = json.loads(path.read_text())
         self.reasons = {key: f"waits for {issue}" for key, issue in lists["waiting"].items()}
         self.reasons |= {key: f"known difference: {why}" for key, why in lists["known_differences"].items()}
-        self.differing = {}  # of the entries that spoke of a step: how many steps of theirs differ
+        self.differing = {}  # of the entries that were about a step: how many of their steps differ
 
     def entry(self, name, topic, step, user):
         keys = (f"{name}[{step}]", name, f"{topic} as:{user}", f"topic:{topic}")
@@ -59,7 +59,7 @@ class Waiting:
 
 
 def replay(server, folder, files, patience):
-    """The lines that replay.py prints for these scenarios, without its summary, and how many steps it saw differ."""
+    """The lines that replay.py prints for these scenarios, without its summary, and the number of steps that differ."""
     if not files:
         return [], 0
     command = [sys.executable, str(beside(folder, "replay.py")), "replay", "--base", server.base,
@@ -74,7 +74,7 @@ def replay(server, folder, files, patience):
 
 
 def replay_steadily(server, folder, files, patience):
-    """The same, with scenarios told again in which nothing differs but owners of fields: they are listed by the second of
+    """The same, but scenarios in which only owners of fields differ are run again: owners are sorted by the second of
     their writes, and one may have begun between two writes that were recorded within one."""
     lines, differing = replay(server, folder, files, patience)
     for _ in range(3):
@@ -101,7 +101,7 @@ def answers_are_those_of_a_kube_apiserver():
     late = [path for path, scenario in scenarios.items() if waiting.entry(path.stem, scenario["topic"], -1, "")]
     with Cardea(*flags(folder)) as server:
         lines, differing = replay_steadily(server, folder, [path for path in scenarios if path not in late], patience=10)
-        # What is not built yet never takes effect, so there is little to wait for.
+        # A feature that does not exist yet never takes effect, so the waiting time is short.
         more, differing_late = replay(server, folder, late, patience=0.3)
         expect(server.alive(), f"the server ended with status {server.process.returncode}")
 

@@ -1,7 +1,7 @@
-"""Reads a scenario (tests/scenarios/README.md has the format) and plays it on a server of its own.
+"""Reads a scenario (tests/scenarios/README.md has the format) and plays it on its own server.
 
     scenario = read("tests/scenarios/rbac-role.yaml")     raises Malformed, with file and line
-    play(scenario)                                        raises AssertionError, with what was expected and what came
+    play(scenario)                                        raises AssertionError, with the expected and the actual answer
 """
 import http.client
 import json
@@ -17,10 +17,10 @@ from server import Cardea, eventually, exchange, expect
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 PATCHES = {"merge": "application/merge-patch+json", "json": "application/json-patch+json", "strategic": "application/strategic-merge-patch+json",
            "apply": "application/apply-patch+yaml"}
-KNOWN = ("admin", "anonymous")  # users that nobody declares
+KNOWN = ("admin", "anonymous")  # users that need no declaration
 OWN_FLAGS = ("--token-auth-file", "--data-dir", "--secure-port", "--bind-address", "--feature-gates")
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-# What one reader of YAML takes for a truth value or a number, and another one for text.
+# Texts that one YAML parser reads as a boolean or a number, and another one as text.
 UNCLEAR = re.compile(r"(?i:yes|no|on|off|y|n)|[-+]?[0-9][0-9_:,]*(\.[0-9_]*)?|0[xob][0-9a-fA-F_]+|[-+]?\.[0-9]+|True|TRUE|False|FALSE|Null|NULL")
 
 
@@ -30,7 +30,7 @@ class Malformed(Exception):
 
 
 class Reader:
-    """From YAML to values, with the line of every key. It takes the part of YAML that all readers read alike."""
+    """Converts YAML to values, with the line of every key. It accepts the part of YAML that all parsers read in the same way."""
 
     def __init__(self, path):
         self.path = path
@@ -93,7 +93,7 @@ class Reader:
 
 
 class Checker:
-    """Says what is wrong with the form of a scenario."""
+    """Reports the errors in the form of a scenario."""
 
     def __init__(self, reader):
         self.reader = reader
@@ -234,7 +234,7 @@ def shown(value):
 
 
 def differences(want, got, at=""):
-    """What of `want` is not in `got`. Maps may have more than was wanted, lists may not."""
+    """The parts of `want` that are not in `got`. Maps may have more members than expected, lists may not have more items."""
     if isinstance(want, dict) and isinstance(got, dict):
         for key, value in want.items():
             place = f"{at}/{key.replace('~', '~0').replace('/', '~1')}"
@@ -267,7 +267,7 @@ def at_pointer(document, path):
 
 
 def failures(want, status, headers, body):
-    """Every way in which an answer is not as expected."""
+    """Every difference between an answer and the expectation."""
     if status != want["status"]:
         yield f"status: expected {want['status']}, came {status}"
     document = body if isinstance(body, (dict, list)) else {}
@@ -310,7 +310,7 @@ def of_list(path, items, found, is_wanted):
 
 
 class Stage:
-    """The server of one scenario, and those who talk to it."""
+    """The server of one scenario, and its clients."""
 
     def __init__(self, server):
         self.server = server
@@ -336,7 +336,7 @@ class Stage:
             connection.close()
 
     def resource(self, group_version, kind):
-        """The resource of a kind, as discovery has it; none while a definition is not served yet."""
+        """The resource of a kind, from discovery; None while a definition is not served yet."""
         at = f"/api/{group_version}" if "/" not in group_version else f"/apis/{group_version}"
         status, _, answer = self.server.request("GET", at)
         for one in answer["resources"] if status == 200 else []:
@@ -350,14 +350,14 @@ class Stage:
         if item["kind"] == "Pod":
             self.wait_for_account(space)
         status, _, answer = self.server.request("POST", path, item)
-        if status == 409 and item["kind"] == "Namespace":  # one that is there already is labelled as it says
+        if status == 409 and item["kind"] == "Namespace":  # an existing one gets the labels of the scenario
             status, _, answer = self.server.request("PATCH", f"{path}/{item['metadata']['name']}", {"metadata": item["metadata"]}, {"Content-Type": PATCHES["merge"]})
         expect(status in (200, 201), f"given {item['kind']} `{item['metadata']['name']}`: POST {path} was answered {status}: {shown(answer)}")
         if item["kind"] == "Namespace":
             self.wait_for_account(f"/namespaces/{item['metadata']['name']}")
 
     def wait_for_account(self, space):
-        """A namespace is ready when it has the account that its pods run as; a controller makes it."""
+        """A namespace is ready when it has the service account of its pods; a controller creates it."""
         eventually(f"{space} has its service account", lambda: self.server.request("GET", f"/api/v1{space}/serviceaccounts/default")[0] == 200)
 
     def play(self, number, step):

@@ -2,7 +2,7 @@
 
     scenarios.py [--folder=FOLDER] [SCENARIO...]
 
-The chapters at the end see to it that a scenario can fail, and that a wrong one is refused with its file and line.
+The chapters at the end check that a scenario can fail, and that a wrong one is refused with its file and line.
 """
 import os
 import sys
@@ -43,7 +43,7 @@ steps:
     absent: [/data]
 """
 
-WRONG = [  # what is written instead of what, and the complaint about it
+WRONG = [  # the replacement, the replaced text, and the error
     ("title: A door", "title: A door\ncolour: red", "2: unknown key `colour` in a scenario"),
     ("shows: who may look at it.\n", "", "1: a scenario has no `shows`"),
     ("  expect:\n    status: 200\n    body: {data: {colour: red}}\n", "", "11: a step has no `expect`"),
@@ -64,7 +64,7 @@ WRONG = [  # what is written instead of what, and the complaint about it
     ("title: A door", "title: [", "3: "),
 ]
 
-FAILING = [  # the same with other expectations, and what is said of the answer
+FAILING = [  # the same scenario with other expectations, and the reported difference
     ("    status: 200\n", "    status: 404\n", ["line 11, step 1: GET /api/v1/namespaces/default/configmaps/door as admin", "status: expected 404, came 200"]),
     ("    body: {data: {colour: red}}", "    body: {data: {colour: blue}}", ["/data/colour: expected blue, came red"]),
     ("    body: {data: {colour: red}}", "    body: {data: {size: \"1\"}}", ["/data/size: expected 1, and it is not there"]),
@@ -87,7 +87,7 @@ def told(path):
 
 
 def complaint(text, run):
-    """What is said of a scenario with this text."""
+    """The error of a scenario with this text."""
     if read is None:
         skip("Debian's package python3-yaml is not installed")
     with tempfile.TemporaryDirectory(prefix="cardea-scenario-") as folder:

@@ -1,9 +1,9 @@
-"""A server for a story: cardea on a free port with a data directory of its own, gone when the story ends.
+"""A server for a story: cardea on a free port with its own data directory, which is removed when the story ends.
 
     with Cardea() as server:
         status, headers, body = server.request("GET", "/version")
 
-The binary comes from $CARDEA_BINARY. What it logs is shown when a story fails.
+The binary comes from $CARDEA_BINARY. Its log is shown if a story fails.
 """
 import http.client
 import json
@@ -23,7 +23,7 @@ PATIENCE = 60
 
 
 class Skipped(Exception):
-    """Raised by `skip`; tells the reason."""
+    """Raised by `skip`; has the reason."""
 
     def __init__(self, reason):
         super().__init__(reason)
@@ -31,7 +31,7 @@ class Skipped(Exception):
 
 
 def skip(reason):
-    """Ends the chapter as skipped. A story with nothing but skipped chapters is skipped; ctest knows the exit status."""
+    """Ends the chapter as skipped. A story in which all chapters are skipped is skipped; ctest knows the exit status."""
     raise Skipped(reason)
 
 
@@ -54,7 +54,7 @@ def expect(condition, message):
 
 
 def eventually(what, attempt, seconds=PATIENCE):
-    """Calls `attempt` until it gives something true, and returns that."""
+    """Calls `attempt` until it returns a true value, and returns that."""
     deadline = time.monotonic() + seconds
     while True:
         value = attempt()
@@ -128,14 +128,14 @@ class Cardea:
         return self.process is not None and self.process.poll() is None
 
     def kill(self):
-        """The hard way: SIGKILL, as a power cut would look to the process."""
+        """Kills the process with SIGKILL, like a power cut."""
         if self.alive():
             self.process.kill()
         if self.process is not None:
             self.process.wait()
 
     def stop(self, sign=signal.SIGINT, seconds=30):
-        """The polite way; returns the exit status."""
+        """Stops the process with SIGTERM; returns the exit status."""
         self.process.send_signal(sign)
         return self.process.wait(seconds)
 
@@ -154,12 +154,12 @@ class Cardea:
         return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=seconds, context=self.tls())
 
     def raw(self, seconds=PATIENCE):
-        """A TLS socket with admin's certificate, for bytes no HTTP library would send."""
+        """A TLS socket with admin's certificate, for bytes that no HTTP library would send."""
         plain = socket.create_connection(("127.0.0.1", self.port), seconds)
         return self.tls().wrap_socket(plain, server_hostname="127.0.0.1")
 
     def request(self, method, path, body=None, headers=None, seconds=PATIENCE):
-        """One request on a connection of its own: (status, headers, body), JSON parsed when it is JSON."""
+        """One request on its own connection: (status, headers, body). JSON is parsed."""
         connection = self.connect(seconds)
         try:
             return exchange(connection, method, path, body, headers)

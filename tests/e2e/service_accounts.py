@@ -1,6 +1,6 @@
-"""Who is calling: tokens of service accounts, token reviews, front proxies, and certificates that change under way.
+"""Authentication: tokens of service accounts, token reviews, front proxies, and certificates that change while the server runs.
 
-The real binary over TLS. `kubectl create token` and `kubectl auth whoami` are used where there is a kubectl that has
+The real binary over TLS. `kubectl create token` and `kubectl auth whoami` are used if there is a kubectl that has
 them; with $CARDEA_PEERS a real kube-apiserver uses Cardea as its authentication webhook.
 """
 import base64
@@ -17,14 +17,14 @@ from story import Story
 
 story = Story("service_accounts")
 
-# What a kube-apiserver 1.36 sends to its token webhook, to the letter.
+# The exact request of kube-apiserver 1.36 to its token webhook.
 RECORDED = '{"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1","metadata":{},"spec":{"token":"%s","audiences":["%s"]},"status":{"user":{}}}\n'
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
 
 
 def connect(server, identity=None):
-    """A connection without admin's certificate; `identity` is a (certificate, key) of its own."""
+    """A connection without admin's certificate; `identity` is its own (certificate, key)."""
     context = ssl.create_default_context(cafile=os.path.join(server.data_dir, "ca.crt"))
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -73,7 +73,7 @@ def signed(folder, ca, name, subject):
 
 
 def replace(path, text):
-    """As careful operators do it: written beside, then renamed."""
+    """Writes a new file and renames it, as careful operators do."""
     with open(path + ".next", "w") as file:
         file.write(text)
     os.rename(path + ".next", path)
@@ -268,7 +268,7 @@ def quietly(server):
 
 @story.chapter
 def webhook_for_kubernetes():
-    """Cardea answers the token reviews of a kube-apiserver: as recorded, and of a real one when there is one."""
+    """Cardea answers the token reviews of a kube-apiserver: recorded ones, and those of a real one if there is one."""
     with Cardea("--authorization-mode=AlwaysAllow") as server:
         tokens = os.path.join(server.folder, "tokens.csv")
         replace(tokens, 'secret-of-jane,jane,u7,"dev,ops"\n')
@@ -327,7 +327,7 @@ def real_webhook(server, peers):
 
 @story.chapter
 def cardea_behind_a_webhook():
-    """And the other way round: one Cardea asks another whose a token is."""
+    """The other direction: one Cardea asks another which user a token belongs to."""
     with Cardea("--authorization-mode=AlwaysAllow") as knows:
         tokens = os.path.join(knows.folder, "tokens.csv")
         replace(tokens, "secret-of-jane,jane,u7,dev\n")
@@ -348,7 +348,7 @@ def cardea_behind_a_webhook():
 
 @story.chapter
 def keys_and_limits():
-    """A signing key of one's own, rotated; issuers and lifetimes by flags."""
+    """An own signing key, rotated; issuers and lifetimes by flags."""
     with Cardea() as server:
         old, new = os.path.join(server.folder, "old.key"), os.path.join(server.folder, "new.key")
         openssl("genrsa", "-out", old, "2048")
@@ -383,7 +383,7 @@ def keys_and_limits():
 
 @story.chapter
 def issuer_for_another():
-    """One server trusts the service accounts of another through its discovery document and keys, as it would a cluster's."""
+    """One server trusts the service accounts of another through its discovery document and keys, as it would trust a cluster's."""
     with Cardea() as issuer:
         issuer.flags = [f"--service-account-issuer={issuer.base}"]
         issuer.stop()

@@ -110,7 +110,7 @@ class Story:
         return run
 
     def add(self, name, run, needs=(), using=None):
-        """A chapter under a name of its own; `chapter` takes the name of the function. `using` says which thing a parameter
+        """A chapter with another name; `chapter` takes the name of the function. `using` says which thing a parameter
         stands for, if not the one of its name: the same function can run against two servers."""
         if name in self.chapters:
             raise ValueError(f"the story has two chapters `{name}`")
@@ -168,7 +168,7 @@ class Story:
             try:
                 chapter.run(**own.arguments(chapter.run, chapter.using))
             except BaseException:
-                own.clean_up(is_quiet=True)  # what the chapter said comes first
+                own.clean_up(is_quiet=True)  # the output of the chapter comes first
                 raise
             own.clean_up()
             dead = [server.base for server in self.stopped() if server not in dead_before]

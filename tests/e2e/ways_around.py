@@ -1,4 +1,4 @@
-"""Ways around: what somebody with a low-privilege token tries, and what it gets them. docs/advisories.md tells of each.
+"""Attempts of a user with few permissions to get around access control, and their results. docs/advisories.md describes each.
 
 Run one alone by its name: ways_around.py watch_by_another_name
 """
@@ -185,7 +185,7 @@ def a_denial_of_a_namespace_is_not_granted_by_the_cluster(world):
         expect(status == 403 and "a permission that a policy may deny to this user" in answer["message"], f"{path}: {status} {answer}")
     status, answer = world.send("local", "POST", f"{RBAC}/namespaces/default/roles", {"metadata": {"name": "l"}, "rules": delete})
     expect(status == 201, f"elsewhere: {status} {answer}")
-    # Master policy gives everything to somebody, and a namespace takes one thing away from them.
+    # The master policy gives a user everything, and a namespace denies one thing to this user.
     world.bound("master", "master", [{"verbs": ["*"], "resourceKinds": ["*"]}])
     world.deny("master", delete, "x")
     gift = {"metadata": {"name": "gift", "namespace": "master"}, "rules": [{"verbs": ["delete"], "resourceKinds": ["configmaps"]}]}
@@ -216,7 +216,7 @@ def a_namespace_role_gives_no_way_to_what_is_denied(world):
 
 @story.shared
 def world():
-    """With a namespace `x`."""
+    """A server with a namespace `x`."""
     with tempfile.TemporaryDirectory() as folder:
         tokens = os.path.join(folder, "tokens.csv")
         with open(tokens, "w") as file:

@@ -1,4 +1,4 @@
-"""What admission_webhooks.py tells: each scenario is a function of a Telling (there), which configures webhooks and makes requests."""
+"""The scenarios of admission_webhooks.py: each is a function of a Telling (defined there), which configures webhooks and makes requests."""
 import base64
 import json
 

@@ -1,5 +1,5 @@
-"""libcardea as strangers get it: installs it, builds the examples against the installed copy in fresh folders, runs them,
-and looks at what they are linked with.
+"""libcardea as users get it: installs it, builds the examples against the installed copy in fresh folders, runs them,
+and checks which libraries they are linked with.
 
     check.py BUILD_FOLDER CXX_COMPILER
 """
@@ -13,7 +13,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EMBED, PYTHON = ROOT / "examples/embed", ROOT / "examples/python"
-# Neither the network nor a store is part of the engine.
+# The engine contains neither the network nor a store.
 FOREIGN_LIBRARIES = re.compile(r"sqlite|libssl|libcrypto|nghttp|libz\.")
 FOREIGN_SYMBOLS = re.compile(r"\bcardea::(net|http|store|upstream|feeds|rest|app)::|\bsqlite3_|\bSSL_|\bnghttp2_")
 OWN_SYMBOLS = re.compile(r"(cardea_(engine|request|change|decision|judgement|program|bindings|residual)_"
@@ -92,7 +92,7 @@ def check_python(library):
 
 
 def check_page(compiler, prefix, library, work):
-    """The program in docs/library.md, built with what pkg-config says."""
+    """The program in docs/library.md, built with the flags of pkg-config."""
     page = (ROOT / "docs/library.md").read_text()
     program, output = (re.search(rf"^```{kind}\n(.*?)^```", page, re.S | re.M)[1] for kind in ("cpp", "text"))
     (work / "page.cc").write_text(program)
