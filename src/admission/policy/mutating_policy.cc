@@ -1,10 +1,8 @@
 #include "admission/json_patch_error.h"
 #include "admission/patched_object.h"
 #include "admission/plugins.h"
-#include "admission/policy/admission_policy_feed.h"
-#include "admission/policy/policy_counter.h"
 #include "admission/policy/policy_invocations.h"
-#include "admission/policy/policy_match.h"
+#include "admission/policy/policy_plugin.h"
 #include "admission/policy/policy_run.h"
 #include "base/strings.h"
 #include "json/patch.h"
@@ -152,16 +150,14 @@ class Mutation {
   std::vector<Refusal> refusals_;
 };
 
-class MutatingAdmissionPolicy : public Plugin {
+class MutatingAdmissionPolicy : public PolicyPlugin {
  public:
-  MutatingAdmissionPolicy(Objects objects, const authz::CurrentChain& chain,
-                          std::unique_ptr<AdmissionPolicyFeed> feed, Counter* evaluations)
-      : objects_(objects), chain_(chain), feed_(std::move(feed)), evaluations_(evaluations) {}
+  static constexpr bool kIsMutating = true;
+  using PolicyPlugin::PolicyPlugin;
   std::string_view name() const override { return "MutatingAdmissionPolicy"; }
 
   bool handles(const Review& r) const override {
-    return r.operation != Operation::kDelete && !feed_->current()->about(r.resource.name).empty() &&
-           !is_admission_configuration(r);
+    return r.operation != Operation::kDelete && PolicyPlugin::handles(r);
   }
 
   Task<Result<void>> mutate(Review& review) const override {
@@ -174,7 +170,7 @@ class MutatingAdmissionPolicy : public Plugin {
       Mutation mutation(review, objects_, authorizer);
       for (const BoundPolicy* bound : policies->about(review.resource.name))
         mutation.collect(*bound);
-      if (evaluations_) evaluations_->add(mutation.size());
+      count(mutation.size());
       Result<void> done = mutation.run();
       if (!authorizer.is_waiting()) co_return done;
       // Begin again with the answer.
@@ -184,12 +180,6 @@ class MutatingAdmissionPolicy : public Plugin {
       if (!settled) co_return fail(internal_error("an authorizer did not answer"));
     }
   }
-
- private:
-  Objects objects_;
-  const authz::CurrentChain& chain_;
-  std::unique_ptr<AdmissionPolicyFeed> feed_;
-  Counter* evaluations_;  // null: evaluations are not counted
 };
 
 }  // namespace
@@ -197,10 +187,7 @@ class MutatingAdmissionPolicy : public Plugin {
 Result<std::unique_ptr<Plugin>> mutating_admission_policy(Objects objects,
                                                           const authz::CurrentChain& authorizer,
                                                           const Outside* outside) {
-  auto feed = AdmissionPolicyFeed::start(objects.store(), true);
-  if (!feed) return fail(feed.error());
-  return std::make_unique<MutatingAdmissionPolicy>(objects, authorizer, std::move(*feed),
-                                                   evaluation_counter(outside, "mutating"));
+  return make_policy_plugin<MutatingAdmissionPolicy>(objects, authorizer, outside);
 }
 
 }  // namespace cardea::admission

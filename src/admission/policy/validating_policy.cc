@@ -1,8 +1,6 @@
 #include "admission/plugins.h"
-#include "admission/policy/admission_policy_feed.h"
-#include "admission/policy/policy_counter.h"
 #include "admission/policy/policy_invocations.h"
-#include "admission/policy/policy_match.h"
+#include "admission/policy/policy_plugin.h"
 #include "admission/policy/policy_run.h"
 #include "base/strings.h"
 #include "json/print.h"
@@ -169,16 +167,11 @@ Error denied(const Review& review, const Denial& first) {
   return std::move(error).with(std::move(details));
 }
 
-class ValidatingAdmissionPolicy : public Plugin {
+class ValidatingAdmissionPolicy : public PolicyPlugin {
  public:
-  ValidatingAdmissionPolicy(Objects objects, const authz::CurrentChain& chain,
-                            std::unique_ptr<AdmissionPolicyFeed> feed, Counter* evaluations)
-      : objects_(objects), chain_(chain), feed_(std::move(feed)), evaluations_(evaluations) {}
+  static constexpr bool kIsMutating = false;
+  using PolicyPlugin::PolicyPlugin;
   std::string_view name() const override { return "ValidatingAdmissionPolicy"; }
-
-  bool handles(const Review& r) const override {
-    return !feed_->current()->about(r.resource.name).empty() && !is_admission_configuration(r);
-  }
 
   Task<Result<void>> validate(const Review& review) const override {
     const std::shared_ptr<const PolicySet> policies = feed_->current();
@@ -188,7 +181,7 @@ class ValidatingAdmissionPolicy : public Plugin {
     while (true) {
       Validation validation(review, objects_, authorizer);
       for (const BoundPolicy* bound : policies->about(review.resource.name)) validation.ask(*bound);
-      if (evaluations_) evaluations_->add(validation.evaluations);
+      count(validation.evaluations);
       if (!authorizer.is_waiting()) {
         findings = std::move(validation.findings);
         break;
@@ -201,12 +194,6 @@ class ValidatingAdmissionPolicy : public Plugin {
     if (!findings.denials.empty()) co_return fail(denied(review, findings.denials[0]));
     co_return Result<void>{};
   }
-
- private:
-  Objects objects_;
-  const authz::CurrentChain& chain_;
-  std::unique_ptr<AdmissionPolicyFeed> feed_;
-  Counter* evaluations_;  // null: evaluations are not counted
 };
 
 }  // namespace
@@ -214,10 +201,7 @@ class ValidatingAdmissionPolicy : public Plugin {
 Result<std::unique_ptr<Plugin>> validating_admission_policy(Objects objects,
                                                             const authz::CurrentChain& authorizer,
                                                             const Outside* outside) {
-  auto feed = AdmissionPolicyFeed::start(objects.store(), false);
-  if (!feed) return fail(feed.error());
-  return std::make_unique<ValidatingAdmissionPolicy>(objects, authorizer, std::move(*feed),
-                                                     evaluation_counter(outside, "validating"));
+  return make_policy_plugin<ValidatingAdmissionPolicy>(objects, authorizer, outside);
 }
 
 }  // namespace cardea::admission

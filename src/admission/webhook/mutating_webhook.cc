@@ -1,10 +1,7 @@
 #include "admission/json_patch_error.h"
 #include "admission/patched_object.h"
 #include "admission/plugins.h"
-#include "admission/policy/policy_match.h"
-#include "admission/webhook/webhook_caller.h"
-#include "admission/webhook/webhook_feed.h"
-#include "admission/webhook/webhook_invocation.h"
+#include "admission/webhook/webhook_plugin.h"
 #include "base/strings.h"
 #include "catalog/convert.h"
 #include "json/patch.h"
@@ -46,20 +43,13 @@ std::optional<Error> kind_change(const Value& before, const Value& after,
   return error;
 }
 
-class MutatingAdmissionWebhook : public Plugin {
+class MutatingAdmissionWebhook : public WebhookPlugin {
  public:
-  MutatingAdmissionWebhook(Objects objects, const authz::CurrentChain& chain, Outside outside,
-                           std::unique_ptr<WebhookFeed> feed)
-      : objects_(objects),
-        chain_(chain),
-        caller_(objects, outside),
-        counts_(outside.metrics, true),
-        feed_(std::move(feed)) {}
+  static constexpr bool kIsMutating = true;
+  MutatingAdmissionWebhook(Objects objects, const authz::CurrentChain& chain,
+                           const Outside& outside, std::unique_ptr<WebhookFeed> feed)
+      : WebhookPlugin(kIsMutating, objects, chain, outside, std::move(feed)) {}
   std::string_view name() const override { return "MutatingAdmissionWebhook"; }
-
-  bool handles(const Review& r) const override {
-    return !feed_->current()->about(r.resource.name).empty() && !is_admission_configuration(r);
-  }
 
   Task<Result<void>> mutate(Review& review) const override {
     const std::shared_ptr<const WebhookSet> set = feed_->current();
@@ -109,18 +99,11 @@ class MutatingAdmissionWebhook : public Plugin {
                     bool& is_changed) const {
     const Webhook& hook = *entry.hook;
     if (!answer) {
-      counts_.asked(
-          hook, review.operation,
-          hook.fails_open ? WebhookCounts::Outcome::kFailedOpen : WebhookCounts::Outcome::kFailed,
-          500);
-      if (!hook.fails_open) return fail(calling_failure(hook, answer.error()));
-      review.annotate(cat("failed-open.mutating.webhook.admission.k8s.io/", place(review, entry)),
-                      hook.name);
+      if (auto refused = call_failed(review, hook, answer.error(), place(review, entry)))
+        return fail(std::move(*refused));
       return {};
     }
-    for (const auto& [key, value] : answer->annotations)
-      review.annotate(cat(hook.name, "/", key), value);
-    for (const std::string& w : answer->warnings) review.warnings.push_back(w);
+    pass_on(review, hook, *answer);
     if (!answer->is_allowed) {
       const Error refused = webhook_refusal(hook, answer->status, review);
       counts_.asked(hook, review.operation, WebhookCounts::Outcome::kDenied, refused.code);
@@ -154,12 +137,6 @@ class MutatingAdmissionWebhook : public Plugin {
                                             catalog::convert(*done, as, review.resource));
     return {};
   }
-
-  Objects objects_;
-  const authz::CurrentChain& chain_;
-  WebhookCaller caller_;
-  WebhookCounts counts_;
-  std::unique_ptr<WebhookFeed> feed_;
 };
 
 }  // namespace
@@ -167,10 +144,7 @@ class MutatingAdmissionWebhook : public Plugin {
 Result<std::unique_ptr<Plugin>> mutating_admission_webhook(Objects objects,
                                                            const authz::CurrentChain& authorizer,
                                                            const Outside* outside) {
-  auto feed = WebhookFeed::start(objects.store(), true);
-  if (!feed) return fail(feed.error());
-  return std::make_unique<MutatingAdmissionWebhook>(objects, authorizer, *outside,
-                                                    std::move(*feed));
+  return make_webhook_plugin<MutatingAdmissionWebhook>(objects, authorizer, *outside);
 }
 
 }  // namespace cardea::admission

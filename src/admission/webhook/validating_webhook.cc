@@ -1,27 +1,17 @@
 #include "admission/plugins.h"
-#include "admission/policy/policy_match.h"
-#include "admission/webhook/webhook_caller.h"
-#include "admission/webhook/webhook_feed.h"
-#include "admission/webhook/webhook_invocation.h"
+#include "admission/webhook/webhook_plugin.h"
 #include "base/strings.h"
 
 namespace cardea::admission {
 namespace {
 
-class ValidatingAdmissionWebhook : public Plugin {
+class ValidatingAdmissionWebhook : public WebhookPlugin {
  public:
-  ValidatingAdmissionWebhook(Objects objects, const authz::CurrentChain& chain, Outside outside,
-                             std::unique_ptr<WebhookFeed> feed)
-      : objects_(objects),
-        chain_(chain),
-        caller_(objects, outside),
-        counts_(outside.metrics, false),
-        feed_(std::move(feed)) {}
+  static constexpr bool kIsMutating = false;
+  ValidatingAdmissionWebhook(Objects objects, const authz::CurrentChain& chain,
+                             const Outside& outside, std::unique_ptr<WebhookFeed> feed)
+      : WebhookPlugin(kIsMutating, objects, chain, outside, std::move(feed)) {}
   std::string_view name() const override { return "ValidatingAdmissionWebhook"; }
-
-  bool handles(const Review& r) const override {
-    return !feed_->current()->about(r.resource.name).empty() && !is_admission_configuration(r);
-  }
 
   Task<Result<void>> validate(const Review& review) const override {
     const std::shared_ptr<const WebhookSet> set = feed_->current();
@@ -51,21 +41,11 @@ class ValidatingAdmissionWebhook : public Plugin {
   void take(const Review& review, const Webhook& hook, std::size_t index,
             const Result<WebhookAnswer>& answer, std::vector<Error>& refusals) const {
     if (!answer) {
-      counts_.asked(
-          hook, review.operation,
-          hook.fails_open ? WebhookCounts::Outcome::kFailedOpen : WebhookCounts::Outcome::kFailed,
-          500);
-      if (!hook.fails_open)
-        refusals.push_back(calling_failure(hook, answer.error()));
-      else
-        review.annotate(
-            cat("failed-open.validating.webhook.admission.k8s.io/round_0_index_", index),
-            hook.name);
+      if (auto refused = call_failed(review, hook, answer.error(), cat("round_0_index_", index)))
+        refusals.push_back(std::move(*refused));
       return;
     }
-    for (const auto& [key, value] : answer->annotations)
-      review.annotate(cat(hook.name, "/", key), value);
-    for (const std::string& w : answer->warnings) review.warnings.push_back(w);
+    pass_on(review, hook, *answer);
     if (!answer->is_allowed) {
       Review without = review;
       without.refusal = refusals.empty() ? review.refusal : nullptr;
@@ -76,12 +56,6 @@ class ValidatingAdmissionWebhook : public Plugin {
         answer->is_allowed ? WebhookCounts::Outcome::kAllowed : WebhookCounts::Outcome::kDenied,
         answer->is_allowed ? 200 : refusals.back().code);
   }
-
-  Objects objects_;
-  const authz::CurrentChain& chain_;
-  WebhookCaller caller_;
-  WebhookCounts counts_;
-  std::unique_ptr<WebhookFeed> feed_;
 };
 
 }  // namespace
@@ -89,10 +63,7 @@ class ValidatingAdmissionWebhook : public Plugin {
 Result<std::unique_ptr<Plugin>> validating_admission_webhook(Objects objects,
                                                              const authz::CurrentChain& authorizer,
                                                              const Outside* outside) {
-  auto feed = WebhookFeed::start(objects.store(), false);
-  if (!feed) return fail(feed.error());
-  return std::make_unique<ValidatingAdmissionWebhook>(objects, authorizer, *outside,
-                                                      std::move(*feed));
+  return make_webhook_plugin<ValidatingAdmissionWebhook>(objects, authorizer, *outside);
 }
 
 }  // namespace cardea::admission
