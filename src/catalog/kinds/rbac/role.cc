@@ -1,48 +1,19 @@
-#include "catalog/kinds/check.h"
 #include "catalog/kinds/label_selector.h"
 #include "catalog/kinds/object_meta.h"
+#include "catalog/kinds/rbac/rules.h"
 #include "catalog/kinds/strategies.h"
 
 namespace cardea::catalog {
 namespace {
 
-constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
-
 void default_binding(Value& object, const StrategyContext&) {
-  default_to(object_member(object, "roleRef"), "apiGroup", kGroup);
-  if (object["subjects"].empty()) return;
-  Value& subjects = object.member("subjects");
-  for (std::size_t i = 0; i < subjects.size(); ++i) {
-    std::string_view kind = subjects[i]["kind"].as_string();
-    if (kind == "User" || kind == "Group") default_to(subjects.item(i), "apiGroup", kGroup);
-  }
-}
-
-void validate_rule(const Path& path, const Value& rule, bool namespaced, FieldErrors& out) {
-  if (rule["verbs"].empty())
-    out.push_back(json::required(path / "verbs", "verbs must contain at least one value"));
-  const Value& urls = rule["nonResourceURLs"];
-  if (!urls.empty()) {
-    if (namespaced)
-      out.push_back(json::invalid(path / "nonResourceURLs", urls,
-                                  "namespaced rules cannot apply to non-resource URLs"));
-    if (!rule["apiGroups"].empty() || !rule["resources"].empty() || !rule["resourceNames"].empty())
-      out.push_back(
-          json::invalid(path / "nonResourceURLs", urls,
-                        "rules cannot apply to both regular resources and non-resource URLs"));
-    return;
-  }
-  if (rule["apiGroups"].empty())
-    out.push_back(
-        json::required(path / "apiGroups", "resource rules must supply at least one api group"));
-  if (rule["resources"].empty())
-    out.push_back(
-        json::required(path / "resources", "resource rules must supply at least one resource"));
+  default_to(object_member(object, "roleRef"), "apiGroup", kRbacGroup);
+  default_rbac_subjects(object, "subjects");
 }
 
 void validate_rules(const Value& object, bool namespaced, FieldErrors& out) {
   for (std::size_t i = 0; i < object["rules"].size(); ++i)
-    validate_rule(Path("rules").index(i), object["rules"][i], namespaced, out);
+    validate_policy_rule(Path("rules").index(i), object["rules"][i], namespaced, out);
 }
 
 void validate_aggregation(const Value& rule, FieldErrors& out) {
@@ -61,32 +32,12 @@ void validate_aggregation(const Value& rule, FieldErrors& out) {
   }
 }
 
-void validate_subject(const Path& path, const Value& subject, bool namespaced, FieldErrors& out) {
-  const Value& name = subject["name"];
-  std::string_view kind = subject["kind"].as_string();
-  if (name.as_string().empty()) out.push_back(json::required(path / "name"));
-  if (kind == "ServiceAccount") {
-    if (!name.as_string().empty())
-      complain(path / "name", name, name_is_dns_subdomain(name.as_string(), false), out);
-    if (!subject["apiGroup"].as_string().empty())
-      out.push_back(json::not_supported(path / "apiGroup", subject["apiGroup"], {""}));
-    if (!namespaced && subject["namespace"].as_string().empty())
-      out.push_back(json::required(path / "namespace"));
-  } else if (kind == "User" || kind == "Group") {
-    if (subject["apiGroup"].as_string() != kGroup)
-      out.push_back(
-          json::not_supported(path / "apiGroup", subject["apiGroup"], {std::string(kGroup)}));
-  } else {
-    out.push_back(
-        json::not_supported(path / "kind", Value(kind), {"ServiceAccount", "User", "Group"}));
-  }
-}
-
 void validate_binding(const Value& object, bool namespaced, FieldErrors& out) {
   validate_kind_meta(object, namespaced, name_is_path_segment, out);
   const Value& role = object["roleRef"];
-  if (role["apiGroup"].as_string() != kGroup)
-    out.push_back(json::not_supported("roleRef.apiGroup", role["apiGroup"], {std::string(kGroup)}));
+  if (role["apiGroup"].as_string() != kRbacGroup)
+    out.push_back(
+        json::not_supported("roleRef.apiGroup", role["apiGroup"], {std::string(kRbacGroup)}));
   check_one_of("roleRef.kind", role["kind"],
                namespaced ? std::vector<std::string>{"Role", "ClusterRole"}
                           : std::vector<std::string>{"ClusterRole"},
@@ -95,7 +46,7 @@ void validate_binding(const Value& object, bool namespaced, FieldErrors& out) {
     complain("roleRef.name", role["name"], name_is_path_segment(role["name"].as_string(), false),
              out);
   for (std::size_t i = 0; i < object["subjects"].size(); ++i)
-    validate_subject(Path("subjects").index(i), object["subjects"][i], namespaced, out);
+    validate_rbac_subject(Path("subjects").index(i), object["subjects"][i], namespaced, out);
 }
 
 void validate_binding_update(const Value& object, const Value& old, bool namespaced,
