@@ -1,5 +1,4 @@
 #include "catalog/kinds/apps/workload.h"
-#include "catalog/kinds/batch/job.h"
 #include "catalog/kinds/object_meta.h"
 #include "catalog/kinds/strategies.h"
 

@@ -31,6 +31,11 @@ void validate_workload_template(const Value& pod_template, const Value& selector
   if (!empty && !selector_matches(selector, labels))
     out.push_back(json::invalid(path / "metadata" / "labels", labels.empty() ? Value() : labels,
                                 "`selector` does not match template `labels`"));
+  validate_running_template(pod_template, path, kind, context, out);
+}
+
+void validate_running_template(const Value& pod_template, const Path& path, std::string_view kind,
+                               const StrategyContext& context, FieldErrors& out) {
   validate_pod_template(pod_template, path, context, out);
   const Value& spec = pod_template["spec"];
   check_one_of(path / "spec" / "restartPolicy", spec["restartPolicy"], {"Always"}, out);
@@ -58,6 +63,16 @@ std::vector<std::string> workload_warnings(const Value& object, const Value* old
   if (old == nullptr || !semantically_equal(pod_template, (*old)["spec"]["template"]))
     warn_about_pod_template(pod_template, "spec.template", out);
   return out;
+}
+
+void warn_about_pod_name(const Value& object, std::vector<std::string>& out) {
+  const Value& name = object["metadata"]["name"];
+  auto complaints = dns1123_label(name.as_string());
+  if (name.as_string().empty() || complaints.empty()) return;
+  out.push_back(
+      cat("metadata.name: this is used in Pod names and hostnames, which can result in surprising "
+          "behavior; a DNS label is recommended: [",
+          join(complaints, " "), "]"));
 }
 
 void default_workload_template(Value& spec) {

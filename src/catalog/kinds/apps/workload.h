@@ -18,6 +18,10 @@ void validate_workload_template(const Value& pod_template, const Value& selector
                                 std::string_view kind, const StrategyContext& context,
                                 FieldErrors& out);
 
+// The part of it that does not depend on the selector.
+void validate_running_template(const Value& pod_template, const Path& path, std::string_view kind,
+                               const StrategyContext& context, FieldErrors& out);
+
 // Checks that no count under `path` (status) is negative.
 void check_counts(const Path& path, const Value& status,
                   std::initializer_list<std::string_view> names, FieldErrors& out);
@@ -28,6 +32,10 @@ void check_not_above(const Path& path, const Value& status, std::string_view nam
 // Warnings about the template of a workload.
 std::vector<std::string> workload_warnings(const Value& object, const Value* old,
                                            const StrategyContext&);
+
+// The name of the object becomes part of the host names of its pods. A warning if it cannot be part
+// of a host name.
+void warn_about_pod_name(const Value& object, std::vector<std::string>& out);
 
 void default_workload_template(Value& spec);
 

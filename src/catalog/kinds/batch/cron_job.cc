@@ -1,3 +1,4 @@
+#include "catalog/kinds/apps/workload.h"
 #include "catalog/kinds/batch/cron_schedule.h"
 #include "catalog/kinds/batch/job.h"
 #include "catalog/kinds/batch/job_policy.h"

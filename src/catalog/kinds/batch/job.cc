@@ -320,17 +320,6 @@ void validate_job_spec(const Value& spec, const Path& path, const StrategyContex
                                 "only \"Never\" is supported when podFailurePolicy is specified"));
 }
 
-void warn_about_pod_name(const Value& object, std::vector<std::string>& out) {
-  const Value& name = object["metadata"]["name"];
-  auto complaints = dns1123_label(name.as_string());
-  if (name.as_string().empty() || complaints.empty()) return;
-  out.push_back(
-      cat("metadata.name: this is used in Pod names and hostnames, which can result in surprising "
-          "behavior; "
-          "a DNS label is recommended: [",
-          join(complaints, " "), "]"));
-}
-
 const Strategy& job_strategy() {
   static const Strategy strategy{
       .defaults = defaults,

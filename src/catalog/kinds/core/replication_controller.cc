@@ -1,4 +1,4 @@
-#include "catalog/kinds/check.h"
+#include "catalog/kinds/apps/workload.h"
 #include "catalog/kinds/core/core_strategies.h"
 #include "catalog/kinds/core/pod_defaults.h"
 #include "catalog/kinds/core/pod_validation.h"
@@ -32,13 +32,7 @@ void validate_template(const Value& spec, const StrategyContext& context, FieldE
   if (!picks(spec["selector"], labels))
     out.push_back(json::invalid(path / "metadata" / "labels", labels,
                                 "`selector` does not match template `labels`"));
-  validate_pod_template(pod_template, path, context, out);
-  check_one_of(path / "spec" / "restartPolicy", text(pod_template["spec"], "restartPolicy"),
-               {"Always"}, out);
-  if (present(pod_template["spec"], "activeDeadlineSeconds"))
-    out.push_back(
-        json::forbidden(path / "spec" / "activeDeadlineSeconds",
-                        "activeDeadlineSeconds in ReplicationController is not Supported"));
+  validate_running_template(pod_template, path, "ReplicationController", context, out);
 }
 
 void validate_spec(const Value& spec, const StrategyContext& context, FieldErrors& out) {
@@ -74,30 +68,22 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
   FieldErrors out;
   validate_kind_meta_update(object, old, out);
   const Value& status = object["status"];
-  for (const char* key : {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas",
-                          "observedGeneration"})
-    validate_nonnegative(status[key], Path("status") / key, out);
-  for (const char* key : {"fullyLabeledReplicas", "readyReplicas", "availableReplicas"})
-    if (status[key].as_int() > status["replicas"].as_int())
-      out.push_back(json::invalid(Path("status") / key, status[key].as_int(),
-                                  "cannot be greater than status.replicas"));
-  if (status["availableReplicas"].as_int() > status["readyReplicas"].as_int())
-    out.push_back(json::invalid("status.availableReplicas", status["availableReplicas"].as_int(),
-                                "cannot be greater than readyReplicas"));
+  check_counts("status", status,
+               {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas",
+                "observedGeneration"},
+               out);
+  for (std::string_view name : {"fullyLabeledReplicas", "readyReplicas", "availableReplicas"})
+    check_not_above("status", status, name, "replicas", "status.replicas", out);
+  check_not_above("status", status, "availableReplicas", "readyReplicas", "readyReplicas", out);
   return out;
 }
 
 std::vector<std::string> warnings(const Value& object, const Value* old, const StrategyContext&) {
   std::vector<std::string> out;
-  if (!old) {
-    if (auto complaints = dns1123_label(text(object["metadata"], "name")); !complaints.empty())
-      out.push_back(cat(
-          "metadata.name: this is used in Pod names and hostnames, which can result in surprising "
-          "behavior; a DNS label is recommended: [",
-          join(complaints, " "), "]"));
-  } else if (semantically_equal(object["spec"], (*old)["spec"])) {
+  if (!old)
+    warn_about_pod_name(object, out);
+  else if (semantically_equal(object["spec"], (*old)["spec"]))
     return out;
-  }
   warn_about_pod_template(object["spec"]["template"], "spec.template", out);
   return out;
 }
