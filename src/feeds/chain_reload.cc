@@ -29,8 +29,8 @@ void ChainReload::show_hash(std::string_view text) {
   hash_->set(1);
 }
 
-void ChainReload::failed(const std::string& why) {
-  MetricRegistry::Labels labels = {{"status", "failure"},
+void ChainReload::count(const char* status) {
+  MetricRegistry::Labels labels = {{"status", status},
                                    {"apiserver_id_hash", crypto::sha256_name(parts_.server_id)}};
   parts_.metrics
       .counter({"apiserver_authorization_config_controller_automatic_reloads_total",
@@ -42,6 +42,10 @@ void ChainReload::failed(const std::string& why) {
               "When a configuration file was last taken over or refused."},
              labels)
       .set(seconds(parts_.clock));
+}
+
+void ChainReload::failed(const std::string& why) {
+  count("failure");
   parts_.log(cat("the changed authorization configuration is not taken over: ", why));
 }
 
@@ -55,18 +59,7 @@ void ChainReload::take(const Result<std::string>& text) {
   parts_.chain.set(std::move(*chain));
   config_ = std::move(*config);
   show_hash(*text);
-  MetricRegistry::Labels labels = {{"status", "success"},
-                                   {"apiserver_id_hash", crypto::sha256_name(parts_.server_id)}};
-  parts_.metrics
-      .counter({"apiserver_authorization_config_controller_automatic_reloads_total",
-                "Changed configuration files, by what came of them."},
-               labels)
-      .add();
-  parts_.metrics
-      .gauge({"apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds",
-              "When a configuration file was last taken over or refused."},
-             labels)
-      .set(seconds(parts_.clock));
+  count("success");
   parts_.log("the changed authorization configuration was taken over");
 }
 

@@ -39,6 +39,7 @@ class ChainReload {
   void take(const Result<std::string>& text);
 
  private:
+  void count(const char* status);
   void failed(const std::string& why);
   void show_hash(std::string_view text);
 
