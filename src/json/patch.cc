@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "json/parse.h"
+#include "json/print.h"
 
 namespace cardea::json {
 std::vector<std::string> pointer_tokens(std::string_view path) {
@@ -39,24 +40,6 @@ Error does_not_apply() {
   return Error::of(Reason::kInvalid,
                    "the server rejected our request due to an error in our request")
       .with(ErrorDetails{});
-}
-
-std::string_view go_kind(const Value& value) {
-  switch (value.kind()) {
-    case Value::Kind::kBool:
-      return "bool";
-    case Value::Kind::kInt:
-    case Value::Kind::kDouble:
-      return "number";
-    case Value::Kind::kString:
-      return "string";
-    case Value::Kind::kArray:
-      return "array";
-    case Value::Kind::kObject:
-      return "object";
-    default:
-      return "null";
-  }
 }
 
 // The position an index names, in [0, size). Negative ones count from the end.

@@ -141,4 +141,23 @@ std::string print_object(const Value& object) {
   return out;
 }
 
+std::string_view go_kind(const Value& value) {
+  switch (value.kind()) {
+    case Value::Kind::kNull:
+      return "null";
+    case Value::Kind::kBool:
+      return "bool";
+    case Value::Kind::kInt:
+    case Value::Kind::kDouble:
+      return "number";
+    case Value::Kind::kString:
+      return "string";
+    case Value::Kind::kArray:
+      return "array";
+    case Value::Kind::kObject:
+      return "object";
+  }
+  return "";
+}
+
 }  // namespace cardea::json

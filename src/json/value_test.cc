@@ -111,5 +111,12 @@ TEST(FieldError, SpeaksAsKubernetesDoes) {
   EXPECT_EQ(e.details->causes[0].reason, "FieldValueRequired");
 }
 
+TEST(Print, TypesAreNamedAsGoNamesThem) {
+  const std::pair<std::string_view, std::string_view> kNames[] = {
+      {"null", "null"},     {"true", "bool"}, {"1", "number"}, {"1.5", "number"},
+      {R"("x")", "string"}, {"[]", "array"},  {"{}", "object"}};
+  for (const auto& [text, name] : kNames) EXPECT_EQ(go_kind(*parse(text)), name) << text;
+}
+
 }  // namespace
 }  // namespace cardea::json

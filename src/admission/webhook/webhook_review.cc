@@ -2,6 +2,7 @@
 
 #include "base/strings.h"
 #include "json/parse.h"
+#include "json/print.h"
 #include "json/yaml.h"
 
 namespace cardea::admission {
@@ -72,14 +73,6 @@ std::string failure_in(const http::Answer& answer) {
   return status_text(answer.status, said);
 }
 
-std::string_view go_kind(const Value& v) {
-  if (v.is_string()) return "string";
-  if (v.is_array()) return "array";
-  if (v.is_object()) return "object";
-  if (v.is_bool()) return "bool";
-  return "number";
-}
-
 Result<Value> document_in(const http::Answer& answer) {
   if (answer.body.empty())
     return fail(not_called(cat("0-length response with status code: ", answer.status,
@@ -95,7 +88,7 @@ Result<Value> document_in(const http::Answer& answer) {
   }
   if (!parsed->is_object())
     return fail(not_called(cat(
-        kHead, "json: cannot unmarshal ", go_kind(*parsed),
+        kHead, "json: cannot unmarshal ", json::go_kind(*parsed),
         " into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; "
         "Kind string \"json:\\\"kind,omitempty\\\"\" }")));
   return *parsed;
@@ -145,7 +138,7 @@ Result<void> check_types(const Value& response) {
                                {"auditAnnotations", "map[string]string", &Value::is_object},
                                {"warnings", "[]string", &Value::is_array}};
   const auto wrong = [](std::string_view path, const Value& v, std::string_view type) {
-    return fail(not_called(cat("json: cannot unmarshal ", go_kind(v),
+    return fail(not_called(cat("json: cannot unmarshal ", json::go_kind(v),
                                " into Go struct field AdmissionResponse.response.", path,
                                " of type ", type)));
   };
@@ -195,11 +188,11 @@ Result<Value> operations_in(const std::string& patch) {
   if (!parsed) return undecodable(parsed.error().message);
   if (parsed->is_null()) return Value::array();
   if (!parsed->is_array())
-    return undecodable(
-        cat("json: cannot unmarshal ", go_kind(*parsed), " into Go value of type jsonpatch.Patch"));
+    return undecodable(cat("json: cannot unmarshal ", json::go_kind(*parsed),
+                           " into Go value of type jsonpatch.Patch"));
   for (const Value& op : parsed->items())
     if (!op.is_object())
-      return undecodable(cat("json: cannot unmarshal ", go_kind(op),
+      return undecodable(cat("json: cannot unmarshal ", json::go_kind(op),
                              " into Go value of type jsonpatch.Operation"));
   return *parsed;
 }
@@ -228,7 +221,7 @@ Result<WebhookAnswer> read_webhook_answer(const http::Answer& answer, std::strin
   if (auto ok = check_kind(*review, version); !ok) return fail(ok.error());
   const Value& response = (*review)["response"];
   if (!response.is_null() && !response.is_object())
-    return fail(not_called(cat("json: cannot unmarshal ", go_kind(response),
+    return fail(not_called(cat("json: cannot unmarshal ", json::go_kind(response),
                                " into Go struct field AdmissionReview.response of type ", version,
                                ".AdmissionResponse")));
   if (auto ok = check_types(response); !ok) return fail(ok.error());

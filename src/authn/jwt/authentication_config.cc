@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "json/parse.h"
+#include "json/print.h"
 #include "json/yaml.h"
 #include "net/file_watch.h"
 
@@ -68,13 +69,6 @@ constexpr Field kRootFields[] = {{"apiVersion", Field::kString},
                                  {"anonymous", Field::kObject, &kAnonymous}};
 constexpr Shape kRoot{"AuthenticationConfiguration", kRootFields};
 
-std::string_view json_type(const json::Value& v) {
-  if (v.is_bool()) return "bool";
-  if (v.is_number()) return "number";
-  if (v.is_string()) return "string";
-  return v.is_array() ? "array" : "object";
-}
-
 // Holds a document against its shape. The first wrong type ends it; unknown fields are collected.
 class ShapeCheck {
  public:
@@ -99,7 +93,7 @@ class ShapeCheck {
  private:
   void wrong(const json::Value& v, const Shape& in, const std::string& fields,
              std::string_view go_type) {
-    problem = cat("json: cannot unmarshal ", json_type(v), " into Go struct field ", in.go_name,
+    problem = cat("json: cannot unmarshal ", json::go_kind(v), " into Go struct field ", in.go_name,
                   ".", fields, " of type ", go_type);
   }
   void value(const json::Value& v, const Field& field, const Shape& in, const std::string& path,
@@ -179,15 +173,16 @@ constexpr std::string_view kGroup = "apiserver.config.k8s.io/";
 
 Result<void> check_kind(const json::Value& root, std::string_view source) {
   if (!root.is_object() && !root.is_null())
-    return fail(bad_request(
-        cat("couldn't get version/kind; json parse error: json: cannot unmarshal ", json_type(root),
-            R"( into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; )"
-            R"(Kind string "json:\"kind,omitempty\"" })")));
+    return fail(bad_request(cat(
+        "couldn't get version/kind; json parse error: json: cannot unmarshal ", json::go_kind(root),
+        R"( into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; )"
+        R"(Kind string "json:\"kind,omitempty\"" })")));
   for (std::string_view field : {"apiVersion", "kind"})
     if (!root[field].is_null() && !root[field].is_string())
-      return fail(bad_request(cat(
-          "couldn't get version/kind; json parse error: json: cannot unmarshal ",
-          json_type(root[field]), " into Go struct field TypeMeta.", field, " of type string")));
+      return fail(
+          bad_request(cat("couldn't get version/kind; json parse error: json: cannot unmarshal ",
+                          json::go_kind(root[field]), " into Go struct field TypeMeta.", field,
+                          " of type string")));
   const std::string_view version = root["apiVersion"].as_string(), kind = root["kind"].as_string();
   if (kind.empty()) return fail(bad_request(cat("Object 'Kind' is missing in '", source, "'")));
   if (version.empty())

@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "cel/environments.h"
 #include "cel/eval/evaluate.h"
+#include "json/print.h"
 
 namespace cardea::authn {
 namespace {
@@ -67,14 +68,8 @@ bool strings_of(const cel::Value& v, std::vector<std::string>& out) {
 
 constexpr std::string_view kNotStrings = "expression must return a string or a list of strings";
 
-std::string_view json_type(const json::Value& v) {
-  if (v.is_bool()) return "bool";
-  if (v.is_number()) return "number";
-  if (v.is_string()) return "string";
-  return v.is_array() ? "array" : "object";
-}
 std::string not_a_string(const json::Value& v) {
-  return cat("json: cannot unmarshal ", json_type(v), " into Go value of type string");
+  return cat("json: cannot unmarshal ", json::go_kind(v), " into Go value of type string");
 }
 
 }  // namespace
@@ -120,7 +115,7 @@ Result<std::string> ClaimRules::username(const json::Value& claims,
     const json::Value* verified = claims.find("email_verified");
     if (verified && !verified->is_bool() && !verified->is_null())
       return refuse(cat("oidc: parse 'email_verified' claim: json: cannot unmarshal ",
-                        json_type(*verified), " into Go value of type bool"));
+                        json::go_kind(*verified), " into Go value of type bool"));
     if (verified && !verified->as_bool()) return refuse("oidc: email not verified");
   }
   return cat(username_.prefix.value_or(""), claim->as_string());

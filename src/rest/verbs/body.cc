@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "json/print.h"
 #include "json/yaml.h"
 #include "rest/audit_trail.h"
 #include "rest/write/canonicalizer.h"
@@ -41,25 +42,6 @@ std::unexpected<Error> unrecognized(const Expected& e, std::string_view why,
                               "): ", why, " (", summary(body), ")")));
 }
 
-std::string_view go_kind(const Value& v) {
-  switch (v.kind()) {
-    case Value::Kind::kBool:
-      return "bool";
-    case Value::Kind::kInt:
-    case Value::Kind::kDouble:
-      return "number";
-    case Value::Kind::kString:
-      return "string";
-    case Value::Kind::kArray:
-      return "array";
-    case Value::Kind::kObject:
-      return "object";
-    case Value::Kind::kNull:
-      break;
-  }
-  return "null";
-}
-
 // An unknown kind of a built-in group.
 Result<void> check_registered(const Expected& e, std::string_view version, std::string_view kind) {
   constexpr std::string_view kOtherSchemes[] = {"apiextensions.k8s.io", "apiregistration.k8s.io"};
@@ -76,19 +58,19 @@ Result<void> check_registered(const Expected& e, std::string_view version, std::
 
 Result<void> check_version_and_kind(const Expected& e, const Value& object, std::string_view body) {
   if (!object.is_object() && !object.is_null())
-    return unrecognized(
-        e,
-        cat("couldn't get version/kind; json parse error: json: cannot unmarshal ", go_kind(object),
-            " into Go value of type struct { APIVersion string "
-            "\"json:\\\"apiVersion,omitempty\\\"\"; "
-            "Kind string \"json:\\\"kind,omitempty\\\"\" }"),
-        body);
+    return unrecognized(e,
+                        cat("couldn't get version/kind; json parse error: json: cannot unmarshal ",
+                            json::go_kind(object),
+                            " into Go value of type struct { APIVersion string "
+                            "\"json:\\\"apiVersion,omitempty\\\"\"; "
+                            "Kind string \"json:\\\"kind,omitempty\\\"\" }"),
+                        body);
   for (std::string_view key : {"apiVersion", "kind"})
     if (const Value& v = object[key]; !v.is_null() && !v.is_string())
       return unrecognized(
           e,
-          cat("couldn't get version/kind; json parse error: json: cannot unmarshal ", go_kind(v),
-              " into Go struct field .", key, " of type string"),
+          cat("couldn't get version/kind; json parse error: json: cannot unmarshal ",
+              json::go_kind(v), " into Go struct field .", key, " of type string"),
           body);
   std::string_view version = object["apiVersion"].as_string(), kind = object["kind"].as_string();
   std::string want = e.group.empty() ? e.version : cat(e.group, "/", e.version);

@@ -67,24 +67,6 @@ std::string go_type(const Schema& s) {
   return "map[string]interface {}";
 }
 
-std::string_view json_name(const Value& v) {
-  switch (v.kind()) {
-    case Value::Kind::kBool:
-      return "bool";
-    case Value::Kind::kInt:
-    case Value::Kind::kDouble:
-      return "number";
-    case Value::Kind::kString:
-      return "string";
-    case Value::Kind::kArray:
-      return "array";
-    case Value::Kind::kObject:
-      return "object";
-    default:
-      return "null";
-  }
-}
-
 // One walk down value and schema. Errors are collected with their paths, for the caller to pick by
 // position.
 class Walker {
@@ -151,7 +133,7 @@ class Walker {
                aborts);
   }
   Value wrong_type(const Value& in, std::string_view wanted, bool aborts = false) {
-    return wrong_type(in, json_name(in), wanted, aborts);
+    return wrong_type(in, json::go_kind(in), wanted, aborts);
   }
 
   Value zero(const Schema& s) {
