@@ -19,28 +19,6 @@ namespace {
 constexpr std::string_view kConversions[] = {"bool", "bytes",  "double",    "duration", "dyn",
                                              "int",  "string", "timestamp", "type",     "uint"};
 
-// Whether cel-go plans the expression as an attribute: a variable with selections, or a
-// conditional.
-bool is_attribute(const Node* n) {
-  switch (n->op) {
-    case Op::kSlot:
-    case Op::kLocal:
-    case Op::kBound:
-    case Op::kUnresolved:
-    case Op::kPath:
-    case Op::kSelect:
-    case Op::kHas:
-    case Op::kOptionalSelect:
-    case Op::kIndex:
-    case Op::kOptionalIndex:
-    case Op::kOptionalMap:  // a condition, as cel-go expands it
-    case Op::kConditional:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool is_primitive(const Value& v) {
   return v.kind == Kind::kBool || v.kind == Kind::kInt || v.kind == Kind::kUint ||
          v.kind == Kind::kDouble || v.kind == Kind::kString;
@@ -201,9 +179,9 @@ class Compiler {
     if (n->op == Op::kHas) n->free_root = true;
     while ((n->op == Op::kSelect || n->op == Op::kHas || n->op == Op::kOptionalSelect ||
             n->op == Op::kIndex || n->op == Op::kOptionalIndex) &&
-           is_attribute(n->args[0]))
+           is_attribute(n->args[0]->op))
       n = const_cast<Node*>(n->args[0]);
-    if (is_attribute(n)) n->free_root = true;
+    if (is_attribute(n->op)) n->free_root = true;
   }
 
   const Node* call(const Expr* e) {
@@ -266,7 +244,7 @@ class Compiler {
       free_root(n->args[2]);
     }
     if (code == Op::kIndex || code == Op::kOptionalIndex) {
-      if (is_attribute(n->args[1])) free_root(n->args[1]);
+      if (is_attribute(n->args[1]->op)) free_root(n->args[1]);
       n->plain_target = is_plain_access(n->args[0]);
     }
     return n;

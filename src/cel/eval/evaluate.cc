@@ -68,23 +68,7 @@ inline Value operand(const Node& n, Frame& f) {
 // A chain of selections costs one at its root. If the root is not a variable or a conditional, this
 // cost is added here.
 bool pays_root(const Node& n) {
-  switch (n.args[0]->op) {
-    case Op::kSlot:
-    case Op::kLocal:
-    case Op::kBound:
-    case Op::kUnresolved:
-    case Op::kPath:
-    case Op::kSelect:
-    case Op::kHas:
-    case Op::kOptionalSelect:
-    case Op::kIndex:
-    case Op::kOptionalIndex:
-    case Op::kOptionalMap:
-    case Op::kConditional:
-      return false;
-    default:
-      return !n.free_root;
-  }
+  return !is_attribute(n.args[0]->op) && !n.free_root;
 }
 
 [[gnu::noinline]] Value select(const Node& n, Frame& f) {

@@ -45,6 +45,28 @@ enum class Op : std::uint8_t {
   kBlock,        // args: items, body last
 };
 
+// Whether cel-go plans a step of this kind as an attribute: a variable with selections, or a
+// conditional.
+constexpr bool is_attribute(Op op) {
+  switch (op) {
+    case Op::kSlot:
+    case Op::kLocal:
+    case Op::kBound:
+    case Op::kUnresolved:
+    case Op::kPath:
+    case Op::kSelect:
+    case Op::kHas:
+    case Op::kOptionalSelect:
+    case Op::kIndex:
+    case Op::kOptionalIndex:
+    case Op::kOptionalMap:  // cel-go expands it into a conditional
+    case Op::kConditional:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // The functions that a call may run, and its price.
 struct CallTarget {
   std::span<const Overload* const> overloads;
