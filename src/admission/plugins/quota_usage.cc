@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "base/time_parse.h"
+#include "catalog/kinds/core/resources.h"
 
 namespace cardea::admission {
 namespace {
@@ -213,17 +214,7 @@ Amounts usage_of(const catalog::Resource& r, const Value& object, std::string_vi
 bool is_charged_as(const catalog::Resource& r, std::string_view name) {
   if (name == count_name(r)) return true;
   if (is_pod(r)) {
-    constexpr std::string_view kNames[] = {"pods",
-                                           "cpu",
-                                           "memory",
-                                           "ephemeral-storage",
-                                           "requests.cpu",
-                                           "requests.memory",
-                                           "requests.ephemeral-storage",
-                                           "limits.cpu",
-                                           "limits.memory",
-                                           "limits.ephemeral-storage"};
-    if (std::ranges::find(kNames, name) != std::end(kNames) || name.starts_with("hugepages-") ||
+    if (catalog::is_pod_quota_resource(name) || name.starts_with("hugepages-") ||
         name.starts_with("requests.hugepages-"))
       return true;
     return name.starts_with("requests.") && is_extended(name.substr(9));

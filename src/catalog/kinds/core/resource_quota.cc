@@ -12,16 +12,6 @@ constexpr std::string_view kScopes[] = {"Terminating",          "NotTerminating"
                                         "BestEffort",           "NotBestEffort",
                                         "PriorityClass",        "CrossNamespacePodAffinity",
                                         "VolumeAttributesClass"};
-constexpr std::string_view kPodResources[] = {"pods",
-                                              "cpu",
-                                              "memory",
-                                              "ephemeral-storage",
-                                              "requests.cpu",
-                                              "requests.memory",
-                                              "requests.ephemeral-storage",
-                                              "limits.cpu",
-                                              "limits.memory",
-                                              "limits.ephemeral-storage"};
 
 bool is_quota_resource(std::string_view name) {
   FieldErrors errors;
@@ -33,7 +23,7 @@ bool scope_fits(std::string_view scope, std::string_view resource) {
   if (scope == "BestEffort") return resource == "pods";
   if (scope == "VolumeAttributesClass")
     return resource == "persistentvolumeclaims" || resource == "requests.storage";
-  if (contains(kScopes, scope)) return contains(kPodResources, resource);
+  if (contains(kScopes, scope)) return is_pod_quota_resource(resource);
   return true;
 }
 

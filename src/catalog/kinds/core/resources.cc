@@ -235,6 +235,20 @@ void validate_container_resource_name(string_view name, const Path& path, FieldE
   }
 }
 
+bool is_pod_quota_resource(string_view name) {
+  static constexpr string_view kNames[] = {"pods",
+                                           "cpu",
+                                           "memory",
+                                           "ephemeral-storage",
+                                           "requests.cpu",
+                                           "requests.memory",
+                                           "requests.ephemeral-storage",
+                                           "limits.cpu",
+                                           "limits.memory",
+                                           "limits.ephemeral-storage"};
+  return contains(kNames, name);
+}
+
 void validate_quota_resource_name(string_view name, const Path& path, FieldErrors& out) {
   validate_resource_name(name, path, out);
   if (!has_domain(name) && !contains(kQuotaResources, name) && !is_quota_huge_page(name))

@@ -26,6 +26,8 @@ bool is_overcommit_allowed(std::string_view name);
 void validate_resource_name(std::string_view name, const Path& path, json::FieldErrors& out);
 void validate_container_resource_name(std::string_view name, const Path& path,
                                       json::FieldErrors& out);
+// Whether a ResourceQuota counts pods, or cpu, memory and ephemeral storage of pods, by this name.
+bool is_pod_quota_resource(std::string_view name);
 void validate_quota_resource_name(std::string_view name, const Path& path, json::FieldErrors& out);
 void validate_resource_value(std::string_view name, const json::Value& quantity, const Path& path,
                              json::FieldErrors& out);
