@@ -44,7 +44,7 @@ class CommandLine {
   // `name` is a flag, declared on the parser, whose value is true or false: it may stand alone for
   // true.
   void takes_switch(std::string_view name) { switches_.emplace(name); }
-  // An argument that begins with one dash and is no flag counts as a word.
+  // An argument that begins with one dash but is not a flag counts as a word.
   void takes_dashed_words() { dashed_words_ = true; }
   // From the first word or flag that is not declared, the rest of the line is kept as it is, and
   // nothing of it is refused.

@@ -85,7 +85,8 @@ bool asks_for_help(std::string_view word) {
   return word == "--help" || word == "-h";
 }
 
-// The command that the first words name, with the rest of the line; or what can be said instead.
+// The command that the first words name, with the rest of the line; or the message if there is
+// none.
 int dispatch(std::vector<char*> argv) {
   std::string name;
   std::size_t used = 0;

@@ -22,7 +22,7 @@ struct ServerChoice {
   std::vector<std::string> groups;
 };
 
-// Declares the flags by which a command is told which server it speaks to.
+// Declares the flags that name the server of a command.
 void declare_server(CommandLine& line, ServerChoice& choice);
 
 // Calls one server and waits for its answers. For commands: one thread, one question after the

@@ -70,7 +70,7 @@ std::vector<std::string> split_documents(const std::string& text) {
   return out;
 }
 
-// False: said already.
+// False: the error was printed already.
 bool read(const std::string& name, std::vector<json::Value>& out) {
   std::string text;
   if (name == "-") {

@@ -6,7 +6,7 @@
 
 namespace cardea::app {
 
-// What --policy-master-namespace and the file of --policy-config tell namespace policy.
+// The settings of namespace policy from --policy-master-namespace and the file of --policy-config.
 Result<rest::NamespacePolicySettings> namespace_policy_settings(const ServeOptions& options);
 
 }  // namespace cardea::app

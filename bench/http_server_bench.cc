@@ -133,7 +133,7 @@ Client open_watch(SSL_CTX* ctx, std::uint16_t port) {
   return SSL_read(client.ssl, head, sizeof head) > 0 ? client : Client{};
 }
 
-// Opens the watches, says so by one byte, reads one event on each, says so again.
+// Opens the watches, reports it by one byte, reads one event on each, reports it again.
 int run_clients(std::uint16_t port, int count, int report, const net::TlsServerConfig* identity) {
   SSL_CTX* ctx = SSL_CTX_new(TLS_client_method());
   if (identity) {

@@ -18,8 +18,7 @@ using namespace cardea::authz::node;
 
 constexpr int kPods = 150'000, kNodes = 5'000, kNamespaces = 1'000;
 
-// Every pod has an account, a secret and a claim of its own, and shares two more objects with its
-// namespace.
+// Every pod has its own account, secret and claim, and shares two more objects with its namespace.
 Placement placement(int i) {
   std::string in = cat("namespace-", i % kNamespaces), own = cat("pod-", i);
   json::Value pod = *json::parse(

@@ -1,4 +1,5 @@
-// How long it takes to find what changed in a Pod and who owns it: an 8 KiB Pod with three changes.
+// The time that it takes to find the changes in a Pod and their owners: an 8 KiB Pod with three
+// changes.
 #include <chrono>
 #include <cstdio>
 #include <string>

@@ -65,7 +65,7 @@ void open_connection(Client& client, SSL_CTX* context, int port) {
   ::fcntl(client.fd, F_SETFL, O_NONBLOCK);
 }
 
-// Whether the whole answer is there. What is no 201 ends the program.
+// Whether the whole answer has arrived. Any status other than 201 ends the program.
 bool is_whole(const std::string& answer) {
   const auto end = answer.find("\r\n\r\n");
   if (end == std::string::npos) return false;

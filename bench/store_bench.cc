@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
     std::printf("%-28s %8.3f s\n", "close", seconds_since(start));
   }
   std::fflush(stdout);
-  // A process of its own shows what a fresh start costs.
+  // A separate process shows the cost of a fresh start.
   if (pid_t child = fork(); child == 0) {
     auto start = std::chrono::steady_clock::now();
     double before = resident_mib();

@@ -44,8 +44,8 @@ void attempt(const authz::User& asked, std::uint64_t answers, Attempt::Rules rul
           std::string::npos);
     return;
   }
-  // INVARIANT: somebody was asked, and the last one asked said yes (or a probe said no and
-  // everything after it yes).
+  // INVARIANT: at least one question was asked, and the answer to the last one was yes (or a probe
+  // got no and everything after it yes).
   check(count > 0 && answers != 0 && last);
   bool is_constrained = a.mode() != Mode::kLegacy;
   authz::User user = a.take_user();

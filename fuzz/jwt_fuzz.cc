@@ -28,7 +28,7 @@ void check(std::string_view token) {
     if (authn::expiry_of(jwt->claims) < now) __builtin_trap();
     authn::KeySet keys;
     keys.keys = {key};
-    if (keys.verifier_of(*jwt, *algorithm)) __builtin_trap();  // nobody has this key
+    if (keys.verifier_of(*jwt, *algorithm)) __builtin_trap();  // this key does not exist
   }
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// libcardea decides who may do what to a Kubernetes-style API, under which conditions, down to
-// single fields, inside your program. docs/library.md is the guide; c.h is the same for C.
+// libcardea decides, inside your program, which users may send which requests to a Kubernetes-style
+// API, under which conditions, down to single fields. docs/library.md is the guide; c.h is the same
+// for C.
 //
 // Rules of the whole interface:
 //   - C++17 is enough. Only types of the standard library come and go.

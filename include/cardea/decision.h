@@ -10,7 +10,7 @@ namespace cardea::v1 {
 
 // What the policies say about a request.
 enum class Outcome : std::uint8_t {
-  kDeny,         // no, and nobody else can change that
+  kDeny,         // no; no later authorizer can change that
   kAllow,        // yes
   kNoOpinion,    // nothing allows it: treat it as a no, unless you have others to ask
   kConditional,  // the object decides: see Decision::conditions and Decision::settle
@@ -27,7 +27,7 @@ CARDEA_EXPORT const char* name_of(Effect effect);
 // the first that holds is the authorizer's answer, and an error in a Deny condition is a Deny.
 // Authorizers are asked in order until one allows or denies.
 struct Condition {
-  std::string authorizer;  // "access/cluster", "policy", "rbac": who said it
+  std::string authorizer;  // "access/cluster", "policy", "rbac": the authorizer that gave it
   std::string id;          // unique among those of one authorizer
   Effect effect = Effect::kDeny;
   std::string type;         // how the expression is to be read; "k8s.io/authorization-cel" is CEL
@@ -49,8 +49,8 @@ struct Change {
 // The answer to a request. A value: cheap to copy, good as long as it is kept, even when policies
 // change or the engine is gone. May be read and settled from several threads at once.
 //
-// An error is never an allow: whatever goes wrong leaves a Deny or no opinion, with error() telling
-// what it was. A decision that was made by nobody denies.
+// An error is never an allow: after any error the outcome is Deny or NoOpinion, and error() gives
+// the text. A default-constructed decision denies.
 class CARDEA_EXPORT Decision {
  public:
   Decision();
@@ -63,11 +63,11 @@ class CARDEA_EXPORT Decision {
   std::string error() const;                  // what went wrong on the way; empty when nothing did
   std::vector<Condition> conditions() const;  // of a conditional decision, in the order of asking
 
-  // The second phase: what a conditional decision comes to now that the object is known. The
-  // outcome is Allow, Deny or NoOpinion. The policies are not looked at again: those of the first
-  // phase count. A change without the objects that its operation has, or with the object of another
-  // name or namespace than was asked about, is an error, and allows nothing. Other decisions stay
-  // what they are.
+  // The second phase: the outcome of a conditional decision when the object is known. The outcome
+  // is Allow, Deny or NoOpinion. The policies are not read again: those of the first phase count. A
+  // change without the objects that its operation needs, or with an object of another name or
+  // namespace than in the question, is an error, and allows nothing. Other decisions stay as they
+  // are.
   Decision settle(const Change& change) const;
 
   struct Content;

@@ -12,8 +12,8 @@
 
 namespace cardea::v1 {
 
-// Who asks. The library recognises nobody: authenticate first. Groups count as they are given: none
-// is added, not even system:authenticated.
+// The user who asks. The library authenticates no user: authenticate first. Only the given groups
+// count: none is added, not even system:authenticated.
 struct User {
   std::string name;
   std::string uid;
@@ -52,7 +52,7 @@ struct Explanation {
     Outcome outcome = Outcome::kDeny;
     std::string reason, error;
   };
-  // What came near to allowing it, nearest first: a rule that fits but for one part.
+  // Rules that almost allow the request, nearest first: all parts but one fit.
   struct NearMiss {
     std::string text;                  // for a person
     std::string role_namespace, role;  // an empty namespace means a ClusterRole
@@ -63,7 +63,7 @@ struct Explanation {
   std::string text;  // all of it, for a person
 };
 
-// Decides who may do what, from documents that it was given.
+// Decides requests of users by the documents that were loaded into it.
 //
 // Authorizers are asked in this order, and the first Allow or Deny counts:
 //   access   ClusterAccessPolicy and AccessPolicy (access.cardea.dev)
@@ -75,7 +75,7 @@ struct Explanation {
 //
 // Threads: every function may be called from any thread, at the same time as any other. Asking
 // takes no lock. A question is answered from one state of the documents, the one before a load or
-// the one after it, never from something between. Who asks after load() has returned sees its
+// the one after it, never from a state in between. A question after load() has returned sees its
 // effect.
 class CARDEA_EXPORT Engine {
  public:
@@ -93,14 +93,14 @@ class CARDEA_EXPORT Engine {
   // that does not compile is an error, and then the engine is as it was. Gives the number of
   // documents.
   Result<std::size_t> load(std::string_view documents);
-  // Takes back what these documents name: apiVersion, kind, metadata.namespace and metadata.name
-  // count. One that is not there is no error. Gives the number of those that were.
+  // Removes the named documents: apiVersion, kind, metadata.namespace and metadata.name count. A
+  // document that is not there is not an error. Returns the number of removed documents.
   Result<std::size_t> remove(std::string_view documents);
 
   // The first phase. Questions that make no sense get NoOpinion with an error.
   Decision ask(const Request& request) const;
-  // The same for callers who have no object to settle conditions with: a conditional answer becomes
-  // Deny if it could become one, else NoOpinion.
+  // The same for callers without an object: a conditional answer becomes Deny if it could become
+  // one, otherwise NoOpinion.
   Decision ask_unconditionally(const Request& request) const;
   Explanation explain(const Request& request) const;
 

@@ -7,12 +7,13 @@
 
 namespace cardea::v1 {
 
-// What changing one field takes. Permissions on fields are verbs: `granular:labels`,
-// `granular:label(example.com)`. Fields that take the same are told once, by the first of them.
+// The permissions that a change of one field needs. Permissions on fields are verbs:
+// `granular:labels`, `granular:label(example.com)`. Fields that need the same permissions are
+// listed once, by the first of them.
 struct FieldDemand {
   std::string field;  // "metadata.labels.app"
-  // Verbs that cover the field for a caller who holds `granular` but not the verb of the request,
-  // general to specific: one of them is enough. Empty: only the verb of the request covers it.
+  // Verbs that cover the field for a caller with `granular` but without the verb of the request,
+  // from general to specific: one of them is enough. Empty: only the verb of the request covers it.
   std::vector<std::string> covered_by;
   // Verbs that nothing else implies: each is needed, whatever else the caller holds.
   std::vector<std::string> needed;
@@ -24,7 +25,7 @@ struct FieldDemand {
 struct FieldJudgement {
   enum class Way : std::uint8_t {
     kNone,      // neither the verb of the request nor `granular` is allowed
-    kVerb,      // the verb is: only fields with permissions of their own were looked at
+    kVerb,      // the verb is: only fields with their own permissions were checked
     kGranular,  // `granular` is: every changed field had to be covered
   };
   bool allowed = false;

@@ -11,7 +11,7 @@ namespace cardea::v1 {
 struct Error {
   enum class Code : std::uint8_t {
     kInternal,        // a bug of the library
-    kBadDocument,     // a text is no JSON or YAML, or not the document that is wanted
+    kBadDocument,     // a text is not JSON or YAML, or not the expected document
     kBadQuestion,     // what is asked makes no sense: a field that must be there is empty
     kUnknownKind,     // nothing is known about this resource; load its CustomResourceDefinition
     kDoesNotCompile,  // an expression

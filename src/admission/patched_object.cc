@@ -11,7 +11,7 @@ using json::Value;
 
 Result<Value> completed(const Value& object, const Review& r, const catalog::Resource& as) {
   const catalog::Subresource* sub = r.subresource.empty() ? nullptr : as.subresource(r.subresource);
-  // Most subresources show the object itself, some a document of their own.
+  // Most subresources show the object itself; some have their own document.
   const bool is_own = sub == nullptr || sub->kind.empty() || sub->kind == as.kind;
   if (as.is_custom && is_own)
     return r.subresource.empty() ? schema::apply_defaults(*as.schema, object) : object;

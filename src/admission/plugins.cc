@@ -25,7 +25,7 @@ std::unique_ptr<Plugin> or_null(Result<std::unique_ptr<Plugin>> made) {
 
 constexpr std::string_view kNodeRestriction = "NodeRestriction";
 
-// In Kubernetes' order, which decides who sees whose changes.
+// In Kubernetes' order. The order decides which plugins see the changes of which others.
 constexpr Row kRows[] = {
     {"AuthorizationConditionsEnforcer", true, conditions_enforcer},  // Cardea's own plugin: before
                                                                      // all others that validate

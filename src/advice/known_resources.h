@@ -10,8 +10,8 @@
 
 namespace cardea::advice {
 
-// The resources that advice is about: the built-in ones, and custom ones that somebody described.
-// Used by one thread.
+// The resources that advice is about: the built-in ones, and custom ones whose definitions were
+// added. Used by one thread.
 class KnownResources {
  public:
   KnownResources();

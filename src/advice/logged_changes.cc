@@ -166,8 +166,9 @@ void LoggedChanges::take(const Value& event) {
       w.code > 299)
     return;
   w.known = find_(w.group, w.version, w.resource);
-  if (w.known && !w.known->namespaced) w.space = "";  // a namespace is said to be in itself
-  // Who impersonates is judged as the one they say they are.
+  if (w.known && !w.known->namespaced)
+    w.space = "";  // the audit log says that a namespace is in itself
+  // A request with impersonation counts for the impersonated user.
   const Value& acting = event.has("impersonatedUser") ? event["impersonatedUser"] : event["user"];
   if (acting["username"].as_string() == user_) {
     if (w.verb == "create" || w.verb == "update" || w.verb == "patch")

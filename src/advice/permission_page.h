@@ -19,8 +19,8 @@ std::string permissions_markdown(const catalog::Catalog& catalog);
 std::string parameter_text(const schema::Permission& permission);
 // A verb that a role could grant: "granular:label(example.com)".
 std::string example_verb(const schema::Permission& permission);
-// The resources in rules that grant it: {"deployments/status"} for a field of a status with an
-// endpoint of its own.
+// The resources in rules that grant it: {"deployments/status"} for a field of a status with its own
+// endpoint.
 std::vector<std::string> written_through(const catalog::Resource& resource,
                                          const schema::PermissionTree::Listed& listed);
 // A rule of a role, on one line: valid as JSON and as YAML.

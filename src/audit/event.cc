@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kMaxYaml = 64u << 20;
 
-// Text as a JSON string. Bytes that are no UTF-8 would make the line unreadable for others: each
-// becomes U+FFFD.
+// Text as a JSON string. Bytes that are not UTF-8 would make the line unreadable: each becomes
+// U+FFFD.
 void text_to(std::string& out, std::string_view text) {
   if (is_valid_utf8(text)) return json::print_string_to(out, text);
   std::string mended;

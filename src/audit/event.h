@@ -58,8 +58,8 @@ struct Event {
 };
 using EventPtr = std::shared_ptr<const Event>;
 
-// An audit.k8s.io/v1 Event on one line, whatever its content is. `bare` leaves out the objects,
-// and adds the annotation that says so.
+// An audit.k8s.io/v1 Event on one line, whatever its content is. `bare` leaves out the objects, and
+// adds an annotation about this.
 std::string print_json(const Event& event, bool bare = false);
 // The line in kube-apiserver's format `legacy`.
 std::string print_legacy(const Event& event);

@@ -203,7 +203,7 @@ std::string without(std::string text, std::string_view secret) {
   return text;
 }
 
-// What was said against the credentials so far.
+// The errors about the credentials so far.
 struct Refusals {
   bool any = false;
   std::vector<std::string> texts;  // kept only when it is needed

@@ -143,7 +143,7 @@ class WebhookAuthenticator : public Authenticator {
     const Value& status = answer["status"];
     if (std::string field = misshapen_field(status); !field.empty())
       return refuse(cat("the token webhook's answer is malformed: ", field, " is of another type"));
-    // An error means that the token could not be checked, whatever else is said.
+    // An error means that the token could not be checked, whatever else the answer says.
     if (std::string_view error = status["error"].as_string(); !error.empty())
       return refuse(std::string(error));
     if (!status["authenticated"].as_bool()) return std::optional<Identity>();

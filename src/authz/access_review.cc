@@ -99,8 +99,7 @@ void add_error(std::string& errors, std::string_view error) {
   errors += error;
 }
 
-// The terms that can be told from requirements; the others are left out, which widens what is
-// asked.
+// The terms that requirements can express; the others are left out, which widens the question.
 void read_fields(const Value& requirements, Selectors& out) {
   for (const Value& r : requirements.items()) {
     std::string_view op = r["operator"].as_string();

@@ -11,7 +11,7 @@ namespace cardea::authz {
 struct Chain::Progress {
   const Chain& chain;
   Asking asking;
-  std::size_t silent = 0;              // so many at the beginning said nothing at all
+  std::size_t silent = 0;  // the number of authorizers at the beginning without any opinion
   std::vector<Decision> answers = {};  // of the authorizers from the first on; empty while all were
                                        // silent
   bool is_conditional = false;

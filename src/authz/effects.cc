@@ -13,7 +13,7 @@ constexpr std::string_view kPolicyGroup = "authorization.openshift.io",
                            kReviewGroup = "authorization.k8s.io", kOwnGroup = "access.cardea.dev",
                            kPeopleGroup = "authentication.k8s.io";
 
-// Connections to what runs in an object, which are no part of it.
+// Connections to a running part of an object, which is not part of the object itself.
 constexpr std::string_view kStreams = "exec attach portforward proxy log";
 
 constexpr EffectRow kRows[] = {
@@ -108,7 +108,7 @@ bool same_question(const Attributes& a, const Attributes& b) {
          a.api_group == b.api_group;
 }
 
-// Reading or writing one object by its own name: there is no shorter way to say it.
+// Reads or writes of one object by its own name: there is no shorter form.
 bool is_plain(const Attributes& a) {
   constexpr std::string_view kPlain[] = {"get", "create", "update", "delete"},
                              kOther[] = {"bindings", "events", "policies", "policybindings"};

@@ -11,7 +11,7 @@ namespace cardea::authz {
 // The JSON of a user, as Kubernetes' UserInfo has it: username, uid, groups, extra. A spec of an
 // access review has the same members, with the name under "user".
 
-// What becomes of members that are empty. A list of `extra` is shown even if it is empty.
+// How empty members are written. A list of `extra` is written even if it is empty.
 enum class EmptyMembers { kOmitted, kShown };
 
 json::Value user_info(const User& user, EmptyMembers empty = EmptyMembers::kOmitted);

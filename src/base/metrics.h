@@ -51,7 +51,7 @@ class Buckets {
   double sum() const { return static_cast<double>(sum_.load(std::memory_order_relaxed)) / scale_; }
 
  protected:
-  // What is added is an integer, `scale` times what bounds and sum are told in.
+  // Added values are integers: `scale` stands for one unit of the bounds and the sum.
   Buckets(std::vector<double> bounds, double scale);
   ~Buckets() = default;
   void add(std::uint64_t value);

@@ -28,7 +28,7 @@ enum class Folding : bool { kNo, kYes };
 // The answer of a chain whose authorizers all answer at once.
 authz::Decision answer(const State& state, const authz::Attributes& attributes,
                        Folding folding = Folding::kNo);
-// What a conditional answer comes to.
+// The outcome of a conditional answer.
 authz::Decision settled(const State& state, const authz::Decision& open,
                         const authz::ConditionData& data);
 

@@ -29,7 +29,7 @@ class KnownChange {
 
   // The resource whose fields it changes; null: nothing is known about it.
   const catalog::Resource* resource() const { return resource_; }
-  // The fields that the caller changes. The error says why that cannot be told.
+  // The fields that the caller changes. The error says why they cannot be determined.
   Result<schema::ChangedFields> changed_fields() const;
 
  private:

@@ -19,7 +19,7 @@ Effect effect_of(authz::Condition::Effect effect) {
   return Effect::kDeny;
 }
 
-// All conditions in `decision`; `who` gave it.
+// All conditions in `decision`, which the authorizer `who` gave.
 void collect(const authz::Decision& decision, const std::string& who, std::vector<Condition>& out) {
   using Kind = authz::Decision::Kind;
   if (decision.kind == Kind::kAllow || decision.kind == Kind::kDeny)

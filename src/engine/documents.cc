@@ -22,7 +22,7 @@ struct Kind {
   std::string_view group, name;
   Document::Sort sort;
   bool namespaced;
-  const catalog::Strategy& (*strategy)();  // null: it has a form of its own
+  const catalog::Strategy& (*strategy)();  // null: it has its own form
 };
 
 constexpr std::string_view kRbac = "rbac.authorization.k8s.io";
@@ -82,7 +82,7 @@ Result<void> check_errors(const Document& d, const json::FieldErrors& errors) {
   return fail(refused(d, join(texts, ", ")));
 }
 
-// A document begins with a line of three dashes, but for the first.
+// Every document except the first begins with a line of three dashes.
 std::vector<std::string_view> parts_of(std::string_view text) {
   std::vector<std::string_view> out;
   std::size_t begin = 0;
@@ -244,7 +244,7 @@ Result<Document> checked(Value object, std::string_view master) {
       return fail(refused(*out, out->access_policy->problem()));
   }
   if (out->sort == Document::Sort::kDefinition)
-    // Its names are accepted, for there is nobody to dispute them.
+    // Its names are accepted, because there are no other definitions.
     form->member("status").set(
         "conditions", Value::array({Value::object({{"type", "Established"}, {"status", "True"}})}));
   out->object = std::move(*form);

@@ -17,8 +17,8 @@ Result<json::Value> read_object(std::string_view text);
 // Several: separated by `---`, or in a List.
 Result<std::vector<json::Value>> read_objects(std::string_view text);
 
-// The resources that an engine knows before it is told of others. Their rules are those of the
-// kinds that it takes.
+// The resources that an engine knows from the beginning. Their rules are those of the kinds that it
+// takes.
 const std::shared_ptr<const catalog::Catalog>& known_resources();
 
 // A document that an engine takes.

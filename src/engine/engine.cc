@@ -19,7 +19,7 @@ using engine::State;
 struct Engine::Content {
   explicit Content(Options options) : documents(std::move(options)) {}
 
-  std::mutex mutex;  // among writers; the documents belong to whoever holds it
+  std::mutex mutex;  // for writers; the thread that holds it may use the documents
   engine::Documents documents;
   std::string master;
   Snapshot<State> state{documents.state()};

@@ -11,8 +11,8 @@
 
 namespace cardea::feeds {
 
-// Access policies, as an index. One that cannot be read is none: a default-constructed object would
-// be a Deny of everything, which locks everybody out for a damaged record.
+// Access policies, as an index. A policy that cannot be read is left out: a default-constructed one
+// would deny everything, so one damaged record would lock out every user.
 class AccessPolicyFold {
  public:
   std::vector<std::string> prefixes() const;

@@ -10,8 +10,8 @@
 
 namespace cardea::feeds {
 
-// The policy documents of namespaces, as an index. What cannot be read is no document, and not
-// nothing.
+// The policy documents of namespaces, as an index. A document that cannot be read does not count as
+// absent: it is recorded as a problem, and denies.
 class NamespacePolicyFold {
  public:
   using Index = authz::namespace_policy::Index;

@@ -85,7 +85,7 @@ bool names_our_headers(std::string_view list) {
   }
 }
 
-// Most headers are neither ours nor `Connection`, and their first letter says so.
+// Most headers are neither impersonation headers nor `Connection`; their first letter shows it.
 bool may_matter(std::string_view name) {
   if (name.empty()) return false;
   char first = static_cast<char>(name[0] | 0x20);

@@ -17,7 +17,7 @@ enum class Mode : std::uint8_t {
 inline constexpr std::size_t kModes = 5;
 
 std::string_view mode_name(Mode mode);  // "associated-node"
-// As audit events tell it: "impersonate:associated-node"; empty for the last.
+// The form of audit events: "impersonate:associated-node"; empty for the last.
 std::string_view constraint(Mode mode);
 
 // The kind of user that a name means. Borrows the name.

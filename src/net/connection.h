@@ -13,7 +13,7 @@ namespace cardea::net {
 
 enum class Io {
   kDone,        // some bytes moved
-  kWouldBlock,  // nothing now; the owner is told when to try again
+  kWouldBlock,  // nothing now; the connection notifies its owner when to try again
   kEnd,         // reading only: the peer will send no more
   kFailed,      // reset, or broken TLS: close it
 };
@@ -44,7 +44,7 @@ class Connection : private Watcher {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Begins to tell `owner`, who outlives the connection or closes it first.
+  // Begins to notify `owner`, which must outlive the connection or close it first.
   Result<void> start(Owner& owner);
   // Tells another owner from now on. What was announced before is not announced again.
   void hand_over(Owner& owner) { owner_ = &owner; }

@@ -11,8 +11,8 @@
 
 namespace cardea::net {
 
-// Finds addresses and opens sockets to them. Names are looked up on a thread of its own, since the
-// system's resolver blocks; numeric addresses need none.
+// Finds addresses and opens sockets to them. Names are looked up on a separate thread, because the
+// system's resolver blocks; numeric addresses need no lookup.
 class Dialer {
  public:
   // A socket whose connection is under way: it becomes writable, or broken. Called on the loop's

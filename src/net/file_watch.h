@@ -32,9 +32,9 @@ class FileWatch {
   // may not exist yet.
   void watch(std::vector<std::string> paths, Look look);
 
-  // Calls `changed` when the text of one of the files differs from what it was told last; `known`
-  // are the texts the caller has already. A file that cannot be read is told once, until it can be
-  // read again or fails otherwise.
+  // Calls `changed` when the text of one of the files differs from the last reported one; `known`
+  // are the texts that the caller has already. A file that cannot be read is reported once, until
+  // it can be read again or fails in another way.
   void watch_texts(std::vector<std::string> paths, std::vector<std::string> known, Changed changed);
 
   // Looks at everything now, on the thread. Any thread.

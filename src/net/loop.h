@@ -55,8 +55,8 @@ class Loop {
   // parts, sockets in between.
   void post(Callback task);
 
-  bool in_loop() const;                    // any thread: is this the thread inside run()?
-  static Loop* current();                  // whose thread this is; null when it is no loop's
+  bool in_loop() const;    // any thread: is this the thread inside run()?
+  static Loop* current();  // the loop of this thread; null if it is not the thread of a loop
   SteadyTime now() const { return now_; }  // as of this turn of the loop
 
   // Watches `fd` for every kind of event, edge triggered, until forget() or the fd is closed.
@@ -85,7 +85,7 @@ class Loop {
   int epoll_fd_ = -1;
   int wake_fd_ = -1;
   bool stopping_ = false;
-  bool woken_ = false;  // posted_ may hold tasks nobody has taken
+  bool woken_ = false;  // posted_ may hold tasks that no thread has taken
   SteadyTime now_;
   std::vector<Due> timers_;  // a binary heap; each timer knows its place
   std::vector<Callback> own_tasks_;

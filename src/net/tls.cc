@@ -151,7 +151,7 @@ Result<std::shared_ptr<const ClientAuthorities::Stores>> make_stores(
 void server_settings(ServerContext& context) {
   SSL_CTX* ctx = context.ctx.get();
   common_settings(ctx);
-  // Many clients half-close without close_notify; a request's own framing tells whether it is
+  // Many clients half-close without close_notify; the framing of the request shows whether it is
   // complete.
   SSL_CTX_set_options(ctx, SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);  // tickets only: no memory per client
@@ -189,7 +189,7 @@ Result<std::shared_ptr<ServerContext>> make_context(
     if (auto trusted = trust(SSL_CTX_get_cert_store(ctx), config.client_cas, ctx); !trusted)
       return fail(trusted.error());
   if (!config.front_proxy_cas.empty()) {
-    // Only told to clients: the context's own store holds those who vouch for users.
+    // Only sent to clients as a hint: the context's own store has the authorities for users.
     auto proxies = certificates_in(config.front_proxy_cas, "the CA certificates");
     if (!proxies) return fail(proxies.error());
     for (auto& one : *proxies) SSL_CTX_add_client_CA(ctx, one.get());

@@ -24,7 +24,8 @@ struct TlsServerConfig {
   std::string key;
   std::vector<NamedCertificate> named = {};  // the first that fits is used instead
   std::string client_cas;                    // empty: clients are not asked for a certificate
-  std::string front_proxy_cas;  // who signs proxies that speak for others; may be empty
+  std::string front_proxy_cas;  // authorities of proxies that send requests for other users; may be
+                                // empty
   std::vector<std::string> protocols = {"h2", "http/1.1"};  // ALPN, the preferred one first
   TlsVersion min_version = TlsVersion::k12;
   std::string cipher_list = {};  // of TLS 1.2, from cipher_list_of; empty: OpenSSL's default

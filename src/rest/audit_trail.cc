@@ -235,7 +235,8 @@ void AuditTrail::respond(std::shared_ptr<http::Exchange> exchange, http::Respons
   response.headers.set("Audit-Id", arrival_->audit_id);
   if (treatment_.level == Level::kNone) return exchange->respond(std::move(response));
   draft_.code = response.status;
-  // The body of a Status is small and tells why; any other is shown by the highest level alone.
+  // The body of a Status is small and has the reason; other bodies are shown only by the highest
+  // level.
   if (kind == AnswerBody::Kind::kStatus || treatment_.level >= Level::kRequestResponse) {
     bool is_yaml = response.headers.get("content-type").starts_with("application/yaml");
     draft_.answer = {kind, is_yaml, response.body};

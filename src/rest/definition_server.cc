@@ -36,8 +36,9 @@ Value without_cleanup_finalizer(const Value& definition) {
   return out;
 }
 
-// The names of built-in groups whose objects rest where those of a custom resource would: as
-// definitions that have them, for one more would read and delete the objects of another.
+// The names of built-in groups whose objects have the same keys as those of a custom resource would
+// have, as definitions with these names: a second definition would read and delete the objects of
+// the other.
 std::vector<Value> built_in_names(const catalog::Catalog& catalog) {
   auto rests_like_custom = [](const catalog::Resource& r) {
     return !r.is_custom && r.storage_prefix == cat("/registry/", r.group, "/", r.name, "/");

@@ -29,8 +29,8 @@ class Gateway : public http::Handler {
   bool wants_body(const std::shared_ptr<http::Exchange>& exchange) const override;
   // For the server's own parts: the user is already known.
   void handle_as(std::shared_ptr<http::Exchange> exchange, authz::User user);
-  // What is told of requests to those who run the server: see pipeline::Watchers. It outlives this;
-  // before the first request.
+  // The receivers of reports about requests: see pipeline::Watchers. They must outlive the gateway.
+  // Call it before the first request.
   void set_log(const Log* log) { watchers_.log = log; }
   // Decides about impersonation, by constrained modes unless set otherwise. Before the first
   // request.

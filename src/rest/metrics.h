@@ -29,7 +29,7 @@ class Metrics {
   void count_stream(std::string_view verb, int code);
   void count_authorization(AuthorizationResult result, std::chrono::nanoseconds duration);
 
-  // Where other parts keep numbers of their own.
+  // Where other parts keep their own numbers.
   MetricRegistry& registry() { return registry_; }
   // Everything that was counted: the requests first, then the registry.
   void print(MetricPrinter& out) const;

@@ -42,8 +42,8 @@ concept Fold = requires(F fold, std::string_view key, const Record* record) {
 template <Fold F>
 class Follower {
  public:
-  // Reads and folds everything that is stored, publishes it once, and follows from there. There is
-  // no follower that knows less. The fold is made with `args`.
+  // Reads and folds everything that is stored, publishes it once, and follows from there. A
+  // follower always has the whole state. The fold is made with `args`.
   template <typename... Args>
   static Result<std::unique_ptr<Follower>> start(Store& store, Args&&... args) {
     std::unique_ptr<Follower> self(new Follower(std::forward<Args>(args)...));

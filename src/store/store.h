@@ -66,7 +66,7 @@ struct Commit {
 
 enum class EventType : std::uint8_t { kPut, kDelete };
 
-// One change of one key. Made once, shared by everyone who watches.
+// One change of one key. Made once, shared by all watchers.
 struct Event {
   EventType type = EventType::kPut;
   Revision revision = 0;

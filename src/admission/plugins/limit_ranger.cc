@@ -126,7 +126,8 @@ void check_claim(Refusals& out, const Value& limit, const Value& claim) {
     check_maximum_request(out, type, name, amount, ask);
 }
 
-// Fills what a container leaves open; tells what it filled: `cpu, memory request for container c`.
+// Fills in the amounts that a container leaves open, and returns a text about them: `cpu, memory
+// request for container c`.
 void fill(Value& container, const Value& requests, const Value& limits, std::string_view sort,
           std::vector<std::string>& told) {
   struct Side {

@@ -1,5 +1,5 @@
-// Who gives an object an owner lets the garbage collector delete it, and who blocks the deletion of
-// an owner changes that one.
+// A user who gives an object an owner lets the garbage collector delete the object. A user who
+// blocks the deletion of an owner changes that owner.
 #include <algorithm>
 
 #include "admission/plugins.h"

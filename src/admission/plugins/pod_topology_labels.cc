@@ -5,8 +5,8 @@ namespace {
 
 using json::Value;
 
-// Pods carry the zone and region of the node they are bound to, so that they can be told what they
-// are.
+// Pods get labels with the zone and region of their node, so that programs in the pod can read
+// them.
 class PodTopologyLabels : public Plugin {
  public:
   explicit PodTopologyLabels(Objects objects) : objects_(objects) {}

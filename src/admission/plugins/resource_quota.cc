@@ -22,9 +22,9 @@ Amounts only(const Amounts& all, const Amounts& names) {
   return out;
 }
 
-// Refuses what would exceed a quota of the namespace and charges the rest. The charge is written in
-// the object's own transaction, on the condition that the quota is still the one that was looked
-// at: usage is exact however many write at once.
+// Refuses a write that would exceed a quota of the namespace, and charges all others. The charge is
+// part of the object's own transaction, on the condition that the quota has not changed since it
+// was read: so usage is exact, however many clients write at once.
 class ResourceQuota : public Plugin {
  public:
   explicit ResourceQuota(Objects objects) : objects_(objects) {}

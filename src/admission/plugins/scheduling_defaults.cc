@@ -46,7 +46,7 @@ class TaintNodesByCondition : public Plugin {
     return r.operation == Operation::kCreate && r.subresource.empty() && r.resource.group.empty() &&
            r.resource.name == "nodes";
   }
-  // A new node is not ready until it says so.
+  // A new node is not ready until its kubelet reports that it is.
   Task<Result<void>> mutate(Review& r) const override {
     for (const Value& t : r.object["spec"]["taints"].items())
       if (t["key"].as_string() == kNotReady && t["effect"].as_string() == "NoSchedule")

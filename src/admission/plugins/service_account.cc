@@ -194,7 +194,7 @@ class ServiceAccount : public Plugin {
   }
 
   Task<Result<void>> mutate(Review& r) const override {
-    // Refusals come before anything else is said about the pod, as in Kubernetes.
+    // Refusals come before all other errors of the pod, as in Kubernetes.
     if (r.operation != Operation::kCreate || is_mirror(r)) co_return check(r);
     Value& spec = r.object.member("spec");
     if (spec["serviceAccountName"].as_string().empty()) {

@@ -201,7 +201,7 @@ Result<bool> PolicyRun::matches() {
       return false;
   }
   if (errors.empty()) return true;
-  // Some are true and some cannot be told: the failure policy decides.
+  // Some are true and some cannot be evaluated: the failure policy decides.
   if (!policy_.fails_closed()) return false;
   return fail(Error::of(Reason::kInvalid,
                         errors.size() == 1 ? errors[0] : cat("[", join(errors, ", "), "]")));

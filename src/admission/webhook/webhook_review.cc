@@ -19,7 +19,7 @@ Error not_valid(std::string why) {
   return internal_error(cat("received invalid webhook response: ", why));
 }
 
-// As Go's client for APIs puts an answer that is no success.
+// Go's API client words an unsuccessful answer in this way.
 std::string status_text(int code, const std::string& said) {
   switch (code) {
     case 400:

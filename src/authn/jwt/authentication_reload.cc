@@ -109,7 +109,7 @@ AuthenticationReload::Waited AuthenticationReload::wait_until_healthy(const Issu
     stop_.wait_for(lock, 20ms);
     if (Steady::now() < next_read) continue;
     next_read = Steady::now() + options_.reread;
-    // Content that was there twice is no half of something that is being written.
+    // Content that was read twice is not the half of a file that is being written.
     if (auto found = net::read_whole_file(options_.file); found && *found != text) {
       if (*found == last) return Waited::kOvertaken;
       last = std::move(*found);

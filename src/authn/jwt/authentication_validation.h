@@ -11,7 +11,7 @@ namespace cardea::authn {
 
 inline constexpr std::size_t kMaxJwtAuthenticators = 64;
 
-// What the rest of the server contributes to the meaning of a configuration.
+// Facts about the rest of the server that a configuration depends on.
 struct ValidationContext {
   std::vector<std::string> disallowed_issuers;  // those of service account tokens
   bool egress_selectors = true;                 // the feature gate
@@ -30,7 +30,7 @@ json::FieldErrors validate(const JwtConfig& config, const ValidationContext& con
 // egress configuration.
 Result<void> check_egress(const JwtConfig& config);
 
-// One line for all of them: `a`, or `[a, b]`; each said once.
+// One line for all of them: `a`, or `[a, b]`; each once.
 std::string message_of(const json::FieldErrors& errors);
 
 // The certificates of a PEM text as a bundle to trust: blocks named CERTIFICATE without headers. An

@@ -75,7 +75,7 @@ std::string not_a_string(const json::Value& v) {
 }  // namespace
 
 Result<void> ClaimRules::hold(const std::vector<CompiledRule>& rules, const json::Value& variable) {
-  // All are evaluated before any outcome is looked at: an error tells more than a false.
+  // All rules are evaluated before any result is used: an error says more than a false.
   const CompiledRule* broken = nullptr;
   bool not_bool = false;
   for (const CompiledRule& rule : rules) {

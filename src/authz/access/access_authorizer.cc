@@ -102,7 +102,7 @@ class Considering {
       broken(error_text(v));
   }
 
-  // Null: it came to a value, which is settled.
+  // Null: the result is a value, which settles the expression.
   std::shared_ptr<const Residue> reduced(const cel::Unknowns& unknowns) {
     if (budget_.is_used_up()) {
       broken(kTooDear);

@@ -54,8 +54,8 @@ class Index {
   template <typename Wanted>
   void look(const Attributes& attributes, Found& out, Wanted wanted) const;
 
-  // Which parts of a key are values; the others are "any". The subject is a value or any in a key
-  // of its own.
+  // Which parts of a key are values; the others are "any". The subject is a value, or "any" in a
+  // separate key.
   enum Part : std::uint8_t { kResource = 1, kNamespace = 2, kName = 4 };
   static constexpr std::size_t kForms = 8;
 

@@ -118,7 +118,7 @@ struct Alphabet {
       kinds.emplace(base);
     kinds.emplace("subjectrulesreviews");
     add_effects();
-    // Subresources that are not named follow their resource, and proxies have a verb of their own.
+    // Subresources that are not named follow their resource; proxies have their own verb.
     std::set<std::string> bases;
     for (const std::string& k : kinds) bases.insert(k.substr(0, k.find('/')));
     for (const std::string& b : bases) {

@@ -129,7 +129,7 @@ Identity read_identity(Fields& fields, const Place& place, const std::string& at
 RoleRef read_reference(const Value& sent, const std::string& at, FieldErrors& errors) {
   Fields fields(sent, at, errors);
   RoleRef out{fields.text({"namespace"}), fields.text({"name"})};
-  // An ObjectReference may say more, none of which tells roles apart.
+  // An ObjectReference may have more fields; none of them distinguishes roles.
   for (std::string_view other :
        {"kind", "apiVersion", "apiGroup", "uid", "resourceVersion", "fieldPath"})
     fields.get({other});

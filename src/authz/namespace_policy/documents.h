@@ -115,7 +115,7 @@ PolicyDocument read_policy(const json::Value& sent, const Place& place, json::Fi
 PolicyBindingDocument read_policy_binding(const json::Value& sent, const Place& place,
                                           json::FieldErrors& errors);
 
-// Canonical. Inside a container, elements have no kind and apiVersion of their own.
+// Canonical. Inside a container, elements have no kind and apiVersion.
 json::Value as_json(const Rule& rule);
 json::Value as_json(const Role& role, bool is_inside = false);
 json::Value as_json(const RoleBinding& binding, bool is_inside = false);

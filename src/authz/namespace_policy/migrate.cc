@@ -304,8 +304,8 @@ class Migrating {
                              quoted(cat("policy:", b.name))));
   }
 
-  // What must hold beyond the match; empty: nothing. False: it cannot be said, so that an allow
-  // must go.
+  // The condition beyond the match; empty: none. False: it cannot be expressed, so an allow must be
+  // dropped.
   bool restriction(const Rule& rule, const std::string& where, std::string& out) {
     auto lost = [&](std::string_view what) {
       out_.changes.push_back(

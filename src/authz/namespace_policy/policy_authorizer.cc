@@ -120,7 +120,7 @@ LevelSubjects subjects_at(const Index& index, const Index::Scope& scope, const A
   return out;
 }
 
-// Some of those who are denied, for a person.
+// Some of the denied users, for a human reader.
 std::string names_of(const std::set<std::pair<bool, std::string>>& denied, bool groups) {
   constexpr std::size_t kMostNames = 16;
   std::vector<std::string> names;

@@ -62,8 +62,8 @@ class Restricted {
   mutable std::optional<cel::Residual> residual_;
 };
 
-// `policy.openshift.io/hammer.editor.0`; a hash where that is no label key. `more` tells several of
-// one rule apart.
+// `policy.openshift.io/hammer.editor.0`; a hash if that is not a label key. `more` distinguishes
+// several of one rule.
 std::string condition_id(const CompiledRole& role, std::size_t rule, std::string_view more = "");
 
 // Evaluates conditions that this room made, by their compiled form or by their text.

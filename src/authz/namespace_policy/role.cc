@@ -143,7 +143,7 @@ bool CompiledRole::names_verb(std::uint32_t from, std::uint32_t to,
 
 bool CompiledRole::leaves_out_verb(const Head& h, const RequestWords& request) const {
   if (h.no_verb || (h.verbs_no & request.verb_bits) != 0) return true;
-  // `*` without `update` is no leave to update field by field.
+  // `*` without `update` does not include updates field by field.
   if ((h.verbs_no & kWrites) != 0 && request.verb != 0 && is_for_fields(request.attributes.verb))
     return true;
   return names_verb(h.verbs_end, h.negated_verbs_end, request);
@@ -153,8 +153,8 @@ bool CompiledRole::has_verb(const Head& h, const RequestWords& request) const {
   if (leaves_out_verb(h, request)) return false;
   if ((h.verbs_yes & request.verb_bits) != 0 || names_verb(h.begin, h.verbs_end, request))
     return true;
-  // What is excluded from all that encloses it is no part of `*` either, unless that is everything
-  // there is.
+  // A permission that no enclosing permission includes is not part of `*` either, unless the rule
+  // covers everything.
   return h.any_verb && (h.deny || h.is_everything || request.verb == 0 || !request.is_excluded());
 }
 

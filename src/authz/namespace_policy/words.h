@@ -73,8 +73,9 @@ struct RequestWords {
   bool is_named(std::uint64_t hash, std::string_view word) const;
   // The same, also for parts: `pods` also means `pods/log`.
   bool is_under(std::uint64_t hash, std::string_view word) const;
-  // Whether the request asks for a review that is a form of the review `word`: a user that may
-  // not ask who can do something in the cluster may not ask it about one namespace either.
+  // Whether the request asks for a review that is a form of the review `word`. A user who may not
+  // ask for all users with a permission in the cluster may not ask for those in one namespace
+  // either.
   bool is_form_of(std::string_view word) const;
   // Whether the verb is an excluded permission on single fields.
   bool is_excluded() const;

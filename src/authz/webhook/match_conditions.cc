@@ -54,7 +54,7 @@ MatchConditions::Outcome MatchConditions::evaluate(const json::Value& request) c
   std::vector<std::string> errors;
   for (const Entry& c : conditions_) {
     cel::Value value = evaluation.run(*c.program, variables);
-    // One that is false settles it, whatever the others came to.
+    // One condition that is false settles it, whatever the results of the others are.
     if (value.is_false()) return {};
     if (value.is_true()) continue;
     std::string why = value.is_error() ? cat("resulted in error: ", value.error->message)

@@ -61,13 +61,13 @@ struct Parts {
   const Log* log = nullptr;                               // null: nothing is logged
 };
 
-// An API server but for its sockets: `cardea serve` and the tests make the same one. It owns what
-// requests go through, from the authorizers to the gateway, and serves CustomResourceDefinitions
-// from the moment it is made. What the cluster is born with is left to boot/bootstrap.h, and
-// controllers to controllers/controllers.h.
+// An API server without its sockets: `cardea serve` and the tests make the same one. It owns the
+// parts that requests use, from the authorizers to the gateway, and serves
+// CustomResourceDefinitions from its creation on. boot/bootstrap.h creates the initial objects of a
+// cluster, and controllers/controllers.h the controllers.
 class ApiServer {
  public:
-  // A bad request (an unknown plugin, a range that is none) is an error of whoever chose the parts.
+  // A bad request (an unknown plugin, an invalid range) is an error in `parts`.
   static Result<std::unique_ptr<ApiServer>> make(Parts parts);
   ~ApiServer() { stop(); }
   ApiServer(const ApiServer&) = delete;
@@ -77,7 +77,7 @@ class ApiServer {
   CatalogHolder& catalog() { return catalog_; }
   Services& services() { return *services_; }
   Gateway& gateway() { return *gateway_; }
-  // Another door to the same server, for clients who are recognised in another way.
+  // A second gateway of the same server, for clients with other authenticators.
   std::unique_ptr<Gateway> another_gateway(const authn::AuthenticatorChain& authenticators);
   net::Loops& loops() { return loops_; }         // where requests of clients are to be served
   net::Loop& chores() { return chores_.at(0); }  // where controllers are to work

@@ -114,8 +114,8 @@ Result<void> ensure_same(const Loopback& api, const std::string& collection, con
   return fail(internal_error(cat("bootstrap of ", path, ": ", reply.body["message"].as_string())));
 }
 
-// Extension servers read it to believe what we tell them of our clients. It follows the flags of
-// this start.
+// Extension servers read this object, to verify what this server says about its clients. It follows
+// the flags of this start.
 Result<void> publish_authentication(const Loopback& api, const BootstrapOptions& o) {
   constexpr std::string_view kPath = "/api/v1/namespaces/kube-system/configmaps";
   constexpr std::string_view kName = "extension-apiserver-authentication";

@@ -19,7 +19,7 @@
 
 namespace cardea::rest {
 
-// What namespace policy is told beside its documents.
+// The settings of namespace policy besides its documents.
 struct NamespacePolicySettings {
   std::string master = "master";  // the namespace whose roles may be bound from everywhere
   std::shared_ptr<const authz::namespace_policy::ResourceGroups> groups;  // null: the built-in ones

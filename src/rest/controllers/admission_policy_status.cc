@@ -1,4 +1,4 @@
-// validatingadmissionpolicy-status-controller: tells in the status of each
+// validatingadmissionpolicy-status-controller: writes into the status of each
 // ValidatingAdmissionPolicy which of its expressions do not fit the types that its rules name.
 #include "admission/policy/policy_type_check.h"
 #include "base/strings.h"

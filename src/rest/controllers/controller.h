@@ -101,7 +101,7 @@ inline auto next_turn(net::Loop& loop) {
   return await_callback<bool>([&loop](auto done) { loop.post([done]() mutable { done(true); }); });
 }
 
-// Whether somebody has asked for the object to be deleted.
+// Whether the deletion of the object was requested.
 inline bool is_deleting(const json::Value& object) {
   return object["metadata"].has("deletionTimestamp");
 }

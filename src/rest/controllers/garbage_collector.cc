@@ -180,7 +180,7 @@ class GarbageCollector : public Controller {
     std::string version = slash == std::string::npos ? owner.api_version
                                                      : owner.api_version.substr(slash + 1);
     const catalog::Resource* r = resources_.catalog()->find_kind(group, version, owner.kind);
-    // Not knowing the kind is no proof that the owner is gone.
+    // An unknown kind does not prove that the owner is gone.
     if (!r || r->storage_prefix.empty())
       return fail(internal_error(
           cat("owner of unknown kind `", owner.kind, "` in `", owner.api_version, "`")));

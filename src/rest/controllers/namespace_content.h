@@ -7,7 +7,7 @@ namespace cardea::rest {
 // names of namespaces.
 class NamespaceContent : public Controller {
  protected:
-  // `prefix` is where the objects rest, `object` what they are called.
+  // `prefix` is the key prefix of the objects, `object` their name in messages.
   NamespaceContent(ControllerContext context, std::string name, std::string prefix,
                    std::string object);
 

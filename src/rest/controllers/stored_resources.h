@@ -10,8 +10,8 @@
 
 namespace cardea::rest {
 
-// Which resource a key of the store belongs to, as the catalogue has it at the moment. One entry
-// per place where objects rest, whatever the number of versions and faces. Belongs to one thread.
+// Which resource a key of the store belongs to, according to the current catalogue. One entry for
+// each key prefix of objects, whatever the number of versions and groups. Belongs to one thread.
 class StoredResources {
  public:
   explicit StoredResources(const CatalogHolder& catalog) : holder_(catalog) {}
@@ -21,7 +21,7 @@ class StoredResources {
   void refresh();
 
   struct Place {
-    const catalog::Resource* resource = nullptr;  // null: no served resource rests there
+    const catalog::Resource* resource = nullptr;  // null: no served resource has this prefix
     std::string_view namespace_name;              // empty for cluster-scoped
     std::string_view name;
   };

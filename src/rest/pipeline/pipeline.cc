@@ -68,7 +68,7 @@ Task<bool> travel(Stations stations, http::Exchange& exchange, Journey& j) {
 std::shared_ptr<EarlyJourney> EarlyJourney::begin(Stations stations,
                                                   std::shared_ptr<http::Exchange> exchange) {
   auto self = std::make_shared<EarlyJourney>();
-  // The exchange and the journey live until this is done, whatever becomes of the connection.
+  // The exchange and the journey live until this is done, also if the connection is closed.
   spawn(travel(stations, *exchange, self->journey), [self, exchange](bool) {
     self->is_done_ = true;
     if (self->waiter_) std::exchange(self->waiter_, nullptr)();

@@ -5,7 +5,7 @@
 namespace cardea::rest::pipeline {
 namespace {
 
-// What a request brings to say who sends it, and what that borrows.
+// The credentials of a request, and the memory that they point to.
 struct Presented {
   authn::CertificateIdentity certificate;
   std::string decoded;

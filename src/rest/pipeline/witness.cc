@@ -110,7 +110,7 @@ void Witness::saw(const Call& call) {
     for (const auto& [key, value, needs_request_level, replaces] : call.audit_annotations.entries)
       replaces ? trail_->replace(key, value) : trail_->annotate(key, value, needs_request_level);
   if (!watchers_.log) return;
-  // The client reads that conditions failed; why is for those who run the server.
+  // The client reads that conditions failed; the reason is only for operators of the server.
   const http::Request& request = exchange_->request();
   for (const auto& entry : call.audit_annotations.entries)
     if (entry.key == "authorization.cardea.dev/conditions-error")

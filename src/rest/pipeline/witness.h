@@ -17,8 +17,8 @@ namespace cardea::rest::pipeline {
 
 // The receivers of facts about every request. They must outlive the requests.
 struct Watchers {
-  // Every request and impersonation at level debug; at level warning why credentials were refused
-  // or conditions failed, which clients are not told. Null: nothing is logged.
+  // Every request and impersonation at level debug; at level warning the reasons why credentials
+  // were refused or conditions failed, which clients do not see. Null: nothing is logged.
   const Log* log = nullptr;
   const audit::Auditor* auditor = nullptr;  // null: nothing is audited
 };

@@ -18,7 +18,7 @@ using store::RecordPtr;
 
 namespace {
 
-constexpr std::size_t kMostNames = 16;                // told at once
+constexpr std::size_t kMostNames = 16;                // in one message
 constexpr std::size_t kLargestContainer = 32u << 20;  // bytes: each write of an element prints all
                                                       // of it
 constexpr int kMostRounds = 1000;

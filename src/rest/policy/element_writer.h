@@ -15,7 +15,7 @@
 
 namespace cardea::rest::policy {
 
-// The element under this key, wherever it rests; null when there is none.
+// The element with this key, in whichever container it is; null if there is none.
 store::RecordPtr find_element(const store::Store& below, std::string_view key, ElementKind kind,
                               std::string_view master);
 

@@ -43,12 +43,12 @@ std::string policy_binding_key(std::string_view namespace_name, std::string_view
 // The container, parsed once for each record. Null when it is not a JSON object: another
 // program has written to the store.
 const json::Value& container_of(const store::Record& record);
-// Its elements; nothing where they are no object.
+// Its elements; none if they are not an object.
 const json::Value& elements_of(const store::Record& record, ElementKind kind);
 // Whether nothing is in it. What cannot be read is not empty.
 bool is_empty_container(const store::Record& record, ElementKind kind);
 
-// The element as a record of its own, under the key it would have.
+// The element as a separate record, with its own key.
 store::RecordPtr element_record(ElementKind kind, std::string_view namespace_name,
                                 std::string_view name, const json::Value& element,
                                 store::Revision of_container);

@@ -4,14 +4,14 @@
 
 namespace cardea::rest::policy {
 
-// Nobody gives away by namespace policy what it does not give them, and nobody denies without the
-// verb `deny` on roles. Decided from the policies themselves, exactly
-// (authz/namespace_policy/covers.h). Exempt are system:masters, and users whom another authorizer
-// than policy allows to `escalate` or `bind` roles. The verb `*` in a policy rule does not include
-// these two.
+// A user cannot grant by namespace policy a permission that the policy does not give them, and
+// cannot deny without the verb `deny` on roles. This is decided exactly, from the policies
+// themselves (authz/namespace_policy/covers.h). Exempt are system:masters, and users to whom an
+// authorizer other than policy gives `escalate` or `bind` on roles. The verb `*` in a policy rule
+// does not include these two.
 //
-// `attempt` is a Role or a RoleBinding that is valid, of a binding that its role exists. With a
-// null authorizer only system:masters pass.
+// `attempt` is a valid Role or RoleBinding; the role of a binding exists. With a null authorizer
+// only system:masters pass.
 Task<Result<void>> check_escalation(Call& call, WriteAttempt attempt,
                                     const authz::namespace_policy::PolicyAuthorizer* authorizer);
 

@@ -56,7 +56,7 @@ json::FieldErrors check_role_binding(const Value& object, const Value* old, cons
   if (old && (*old)["roleRef"]["namespace"] != object["roleRef"]["namespace"])
     errors.push_back(
         json::invalid("roleRef.namespace", object["roleRef"]["namespace"], "field is immutable"));
-  // The store has the last word; asking here tells a dry run too.
+  // The store decides; the question here lets a dry run see the same answer.
   if (errors.empty() && !store.get(role_key(binding.role.namespace_name, binding.role.name)))
     errors.push_back(documents::dangling(binding.role, ""));
   return errors;

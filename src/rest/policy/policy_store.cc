@@ -51,7 +51,7 @@ std::optional<Error> still_holds(const store::Store& below, const store::Txn& tx
   return std::nullopt;
 }
 
-// The part of the containers' keys in which all of these elements rest.
+// The prefix of the containers' keys that have all of these elements.
 store::KeyRange containers_for(const store::KeyRange& keys, ElementKind kind) {
   KeyPlace place = place_of(keys.start, prefix_of(kind));
   std::string in_namespace = cat(prefix_of(kind), place.namespace_name, "/");

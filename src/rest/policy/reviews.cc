@@ -78,7 +78,8 @@ std::string reason_of(const Settled& answer) {
   return text.empty() && !answer.decision.allowed() ? "denied by default" : text;
 }
 
-// What policy would have allowed by, had nothing denied: the design wants both told.
+// The rule by which the policy would have allowed without the denial: the design asks for both in
+// the answer.
 std::string overruled(const Call& call, const ReviewQuestion& question, const authz::User& user) {
   for (const auto& authorizer : call.services.authorizer.get()->authorizers())
     if (const auto* policy = dynamic_cast<const documents::PolicyAuthorizer*>(authorizer.get()))

@@ -60,7 +60,7 @@ void keep_from_old(const Call& call, const Resource& r, Value& object, const Val
 }
 
 // Whether the sender of the review may read the object that the content would replace. The outcome
-// of a condition can tell what the object holds.
+// of a condition can reveal the content of the object.
 Task<bool> may_compare(Call& call, const ReviewQuestion& q) {
   if (q.verb != "update" && q.verb != "patch") co_return true;
   authz::Attributes attributes = q.attributes(call.user);

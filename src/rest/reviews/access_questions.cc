@@ -20,7 +20,7 @@ using json::Value;
 namespace {
 
 constexpr std::size_t kMostItems = 1000;
-constexpr std::size_t kMostErrors = 16;   // told at once
+constexpr std::size_t kMostErrors = 16;   // in one message
 constexpr std::size_t kMostWaiting = 32;  // items that ask elsewhere at the same time
 
 bool names_somebody(const Value& who) {

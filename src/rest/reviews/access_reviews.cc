@@ -21,8 +21,8 @@ using json::Value;
 
 namespace {
 
-// Which members there are, in one text: what decides who owns which fields of a new review, whose
-// lists are all taken as a whole.
+// The names of all members, in one text. They determine the owners of the fields of a new review,
+// because all its lists have one owner.
 void add_shape(std::string& out, const Value& value) {
   if (!value.is_object()) return;
   out += '{';
@@ -36,9 +36,9 @@ void add_shape(std::string& out, const Value& value) {
   out += '}';
 }
 
-// The review with its owner recorded. Reviews come by the thousand and look alike, and finding out
-// who owns what costs more than the answer: each thread remembers the outcome for shapes it has
-// seen.
+// The review with its owner recorded. There are thousands of reviews of the same shape, and
+// computing the owners costs more than the answer: each thread remembers the result for the shapes
+// that it has seen.
 Value owned(Call& call, Value object, const WriteOptions& options) {
   constexpr std::size_t kMostShapes = 256, kLongestShape = 512;
   thread_local std::unordered_map<std::string, Value> seen;

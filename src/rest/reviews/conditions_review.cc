@@ -98,7 +98,8 @@ void fill_impersonated(const Value& request, Matter& m) {
   m.data.impersonated = &a;
 }
 
-// The entries in the order of our own chain: who sends them back must not change who goes first.
+// The entries in the order of the server's own chain: the sender of a review must not change the
+// order.
 Decision in_our_order(const authz::Chain& chain, const Decision& decision) {
   const authz::Conditions::Chain* entries = decision.conditions ? decision.conditions->chain()
                                                                 : nullptr;

@@ -84,8 +84,8 @@ bool selects_by_content(const authz::RequestInfo& info) {
 Task<Result<Answer>> remove_collection(Call& call) {
   auto options = read_delete_options(call);
   if (!options) co_return fail(options.error());
-  // A condition, a precondition or admission may refuse a deletion: that tells what a selector
-  // found.
+  // A condition, a precondition or admission may refuse a deletion. The refusal would reveal which
+  // objects a selector found.
   if (selects_by_content(call.info)) {
     bool blind = co_await is_blind(call);
     if (blind)

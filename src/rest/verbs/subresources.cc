@@ -21,7 +21,7 @@ constexpr Row kSpecial[] = {
     {"log", connect},       {"proxy", connect},    {"token", request_token},
 };
 
-// The others are the object itself, with rules of their own about what a write may touch.
+// The others are the object itself, with their own rules about the fields that a write may change.
 constexpr Row kVerbs[] = {{"get", get}, {"update", update}, {"patch", patch}};
 
 constexpr Row kUnstored[] = {

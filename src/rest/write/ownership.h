@@ -16,7 +16,7 @@ namespace cardea::rest {
 json::Value tracked(Call& call, const json::Value* old, json::Value object,
                     const WriteOptions& options);
 
-// The same for a caller whom conditions left to `granular` after the owners were worked out: `sent`
+// The same for a caller that conditions left to `granular` after the owners were computed: `sent`
 // is the object as it was before that, `object` gets the owners that a granular caller leaves.
 void track_as_granular(Call& call, const json::Value* old, json::Value& object, json::Value sent,
                        const WriteOptions& options);

@@ -47,7 +47,7 @@ Error refused_by_conditions(const Review& review, std::string_view verb,
   return authz::forbidden(attributes, decision.reason.text());
 }
 
-// Takes the place of what authorization said of itself.
+// Replaces the value that authorization set.
 void annotate(const Review& review, std::string_view key, std::string_view value) {
   if (review.audit) review.audit->set(key, value);
 }

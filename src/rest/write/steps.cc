@@ -25,7 +25,7 @@ constexpr int kReliedRetries = 1000;  // many may write under one quota: each ro
 constexpr int kNameTries = 8;
 
 Error invalid(const Resource& r, const Value& object, const json::FieldErrors& errors) {
-  // Both faces of an Event are one kind to validation.
+  // For validation, the Events of both groups are one kind.
   return json::invalid_object(r.storage_group, r.kind, object["metadata"]["name"].as_string(),
                               errors);
 }
@@ -132,7 +132,7 @@ Result<Next> show_to_admission(Write& w) {
     w.review->old_object = &w.old;
   else if (call.info.name.empty())
     w.review->name = w.given_name = w.review->object["metadata"]["name"].as_string();
-  // Kept only where somebody compares: what is shared is copied when admission changes it.
+  // Kept only if it is compared later: shared parts are copied when admission changes them.
   const bool is_stored_otherwise = w.is_create() && other_storage(*call.catalog, *call.resource);
   w.compares_mutation = w.watches_fields && (is_stored_otherwise || watches_admission(call));
   w.requested = w.compares_mutation ? w.review->object : Value();
@@ -366,7 +366,8 @@ Result<Next> own_as_granular(Write& w) {
 // --- commit
 // ---------------------------------------------------------------------------------------
 
-// Makes the write depend on what admission rests on, and brings along what it has to write itself.
+// Makes the write depend on the objects that admission has read, and adds the writes of admission
+// itself.
 void add_reliance(store::Txn& txn, admission::Review& review) {
   for (store::Compare& c : review.relies_on) txn.compares.push_back(std::move(c));
   for (store::Put& p : review.also_writes) txn.ops.push_back(std::move(p));
@@ -378,7 +379,8 @@ void keep_reserved(Write& w) {
 
 Error exists_already(const Write& w, const store::Record& present) {
   Error exists = already_exists(*w.call.resource, w.new_name);
-  // What becomes of an object is nothing for callers whose permission does not include reading it.
+  // Callers whose permission does not include reading do not learn that the object is being
+  // deleted.
   const bool may_tell = !w.call.open.is_granular() && !w.call.open.has_conditions();
   if (may_tell && parse_stored(present)["metadata"].has("deletionTimestamp"))
     exists.message = cat("object is being deleted: ", exists.message);

@@ -26,10 +26,10 @@ struct Write {
   json::Value old_part = {};  // of kPart: how the old object is shown
   json::Value object = {};    // until there is a review: from then on it is in there
   json::Value sent = {};      // the object without its owners, where they may have to be taken back
-  json::Value requested = {};  // the object before mutation, where somebody compares
+  json::Value requested = {};  // the object before mutation, if it is compared later
   std::optional<admission::Review> review = {};
   std::vector<Reservation> reserved = {};
-  bool watches_fields = false;     // somebody looks at the fields that change
+  bool watches_fields = false;     // the changed fields are needed
   bool compares_mutation = false;  // and at those that admission changes
   bool may_turn_granular = false;  // conditions may leave the caller to permissions on fields
   bool keeps_identity = false;     // an update that was sent with the identity of `old`
@@ -49,7 +49,7 @@ struct Write {
 enum class Next : std::uint8_t {
   kStep,     // to the next step
   kDone,     // the write is over; the result is there
-  kAgain,    // somebody else was faster: everything once more
+  kAgain,    // another writer was faster: everything is done again
   kMissing,  // the object is not there
 };
 

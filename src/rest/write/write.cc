@@ -49,7 +49,7 @@ catalog::StrategyContext strategy_context(const Call& call, std::string_view sub
 
 admission::Review review_of(Call& call, admission::Operation operation, bool dry_run,
                             const Value& options) {
-  // A patch updates or creates, and admission is told so.
+  // A patch updates or creates; the options that admission gets name the operation.
   Value told = options;
   if (told["kind"].as_string() == "PatchOptions") {
     told.set("kind",

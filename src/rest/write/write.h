@@ -8,9 +8,9 @@
 
 namespace cardea::rest {
 
-// The one way objects are written: create, update, patch, apply, status, scale and delete go
-// through the steps that rest/write/steps.h lists, and again when somebody else was faster. Objects
-// are in the version of call.resource; the answer is too.
+// The only way to write objects: create, update, patch, apply, status, scale and delete run the
+// steps that rest/write/steps.h lists, and run them again if another writer was faster. Objects are
+// in the version of call.resource, and so is the answer.
 
 // What kind of write it is decides which steps it takes.
 enum class WriteKind : std::uint8_t {
@@ -36,7 +36,7 @@ struct Change {
   std::function<Result<json::Value>(const json::Value& current)> apply;
   // Makes an object where there is none; empty: the object must exist.
   std::function<Result<json::Value>()> make;
-  // Of a part: how it is shown, and how what became of it is put back.
+  // For a part of an object: how it is shown, and how the changed part is put back.
   std::function<Result<json::Value>(const json::Value& object)> shows;
   std::function<Result<json::Value>(const json::Value& object, const json::Value& shown)> takes;
   WriteOptions options;
@@ -50,7 +50,8 @@ Task<Result<Written>> write_change(Call& call, Change change);
 struct Removal {
   WriteKind kind = WriteKind::kDelete;
   std::string key;       // of the object
-  bool is_item = false;  // it goes with its collection: nobody named it, and refusals do not either
+  bool is_item = false;  // it is deleted with its collection: the client did not name it, and
+                         // refusals do not name it either
   DeleteOptions options;
 };
 
@@ -69,7 +70,7 @@ catalog::StrategyContext strategy_context(const Call& call, std::string_view sub
 admission::Review review_of(Call& call, admission::Operation operation, bool dry_run,
                             const json::Value& options);
 
-// Both phases of admission for a request that is no write of the object itself (a review, a token
+// Both phases of admission for a request that does not write the object itself (a review, a token
 // request). Warnings go to the call; the object may have been changed.
 Task<Result<void>> admit(Call& call, admission::Review& review);
 // Settles the conditions of a request on what was sent, where that is not what will be written.

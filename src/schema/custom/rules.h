@@ -33,7 +33,7 @@ struct ValueRules {
   std::shared_ptr<const re2::RE2> regex;  // of the pattern; null when there is none or it is
                                           // malformed
 
-  // A map of values with no schema of their own (additionalProperties: true).
+  // A map whose values have no schema (additionalProperties: true).
   bool any_additional = false;
 };
 

@@ -70,7 +70,8 @@ Error conflict_error(const std::vector<Conflict>& conflicts) {
   return Error::of(Reason::kConflict, std::move(message)).with(std::move(details));
 }
 
-// Removes what the manager applied last and does not any more, but for what others own.
+// Removes the fields that the manager applied last time and does not apply now, except those that
+// others own.
 Value prune(const Value& merged, const ManagedFields& managed, const FieldSet& last,
             const FieldSet& applied, const Schema& schema) {
   if (last.difference(applied).empty()) return merged;

@@ -197,8 +197,7 @@ void compare_maps(const Value& before, const Value& after, const Schema& schema,
   }
 }
 
-// Items that share an identity with others of their list have no fields of their own: their place
-// is compared as one value.
+// Items with the same identity in one list have no separate fields: they are compared as one value.
 void compare_duplicates(const Schema& schema, const Group& group, const std::string& element,
                         Findings& out) {
   if (group.before_count > 1 && group.after_count > 1) {

@@ -300,7 +300,7 @@ std::vector<Member> owned_items(const Value& list, const Schema& schema) {
   for (const Value& item : list.items()) {
     if (!item_element(schema, item, element)) continue;
     auto [at, added] = seen.try_emplace(element, out.size());
-    // Of items that cannot be told apart none of the fields has an owner, only their place.
+    // If items cannot be distinguished, their fields have no owners; only their place has.
     if (added)
       out.push_back({element, owned(item, item_schema(schema), true)});
     else

@@ -55,7 +55,7 @@ class FieldSet {
   FieldSet difference(const FieldSet& other) const;
   // Without the paths of `other` and everything below them.
   FieldSet recursive_difference(const FieldSet& other) const;
-  // With each named field (not map key) that leads to a path as a path of its own.
+  // Adds each named field (not map key) on the way to a path as a separate path.
   FieldSet with_named_fields(const Schema& schema) const;
   // Where the schema has become atomic, paths into the value become the value's own path.
   FieldSet fitted_to(const Schema& schema) const;

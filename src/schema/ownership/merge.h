@@ -18,8 +18,8 @@ json::Value merge(const json::Value& live, const json::Value& config, const Sche
 // without schema.
 json::Value without(const json::Value& value, const FieldSet& paths, const Schema& schema);
 
-// What keeps `config` from being an object of this schema: `.spec.foo: field not declared in
-// schema`. Types, unknown fields, and items of a list that cannot be told apart.
+// The errors that prevent `config` from being an object of this schema: `.spec.foo: field not
+// declared in schema`. Types, unknown fields, and items of a list that cannot be distinguished.
 std::vector<std::string> type_errors(const json::Value& config, const Schema& schema);
 
 }  // namespace cardea::schema

@@ -35,7 +35,7 @@ inline Shape shape_of(const Schema& schema, const json::Value& value) {
   }
 }
 
-// A built-in object about whose members nothing is said (RawExtension is one) has one owner.
+// A built-in object without declared members (such as RawExtension) has one owner.
 inline bool is_atomic_map(const Schema& schema) {
   if (schema.map_type == Schema::MapType::kAtomic) return true;
   return schema.type == Schema::Type::kObject && schema.properties.empty() && !schema.additional &&

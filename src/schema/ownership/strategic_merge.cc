@@ -82,9 +82,8 @@ Value without_nulls(const Value& value) {
   return Value::object(std::move(members));
 }
 
-// A part of the patch that meets nothing in the document is taken as it is, but for the parts that
-// carry
-// `$patch`: those are left out whole, even with "replace".
+// A part of the patch without a counterpart in the document is used as it is, except parts with
+// `$patch`: those are left out completely, even with "replace".
 bool drop_directives(const Value& value, Value& out) {
   if (value.is_array()) {
     std::vector<Value> items;

@@ -38,7 +38,7 @@ class ChangedFields {
         after_(std::move(after)),
         schema_(&schema),
         ignored_(std::move(ignored)) {}
-  // The same of an object that is put together when somebody looks at it.
+  // The same for an object that is built only when it is read.
   ChangedFields(json::Value before, std::function<json::Value()> after, const Schema& schema,
                 IgnoredFields ignored)
       : before_(std::move(before)),

@@ -34,7 +34,7 @@ bool identifies_itself(const Schema& list, const Value& item, std::string& eleme
   return item_element(list, item, element);
 }
 
-// Values without nulls and directives: nulls remove, and a directive is no field.
+// Values without nulls and directives: nulls remove, and a directive is not a field.
 Value plain(const Value& value) {
   if (value.is_array()) {
     std::vector<Value> items;
@@ -64,7 +64,8 @@ Value tree_of(std::span<const FieldPath> paths, std::size_t depth) {
   return Value::object(std::move(children));
 }
 
-// What a client can write in `metadata`. The rest is the server's, or never changes.
+// The fields of `metadata` that a client can write. The server writes all others, or they never
+// change.
 constexpr std::string_view kMetadata[] = {"annotations", "finalizers", "labels", "ownerReferences"};
 
 std::vector<FieldPath> all_fields(const Schema& schema) {
@@ -125,7 +126,7 @@ class Walk {
     path_.pop_back();
   }
 
-  // An item that cannot be told from its value alone stands for the list.
+  // An item that its value alone does not identify stands for the whole list.
   void visit_items(const Value& list, const Schema& schema) {
     if (list.empty() || is_atomic_list(schema)) return name_this();
     std::string element;
@@ -184,7 +185,7 @@ void name_target(const Value& operation, const Schema& root, std::vector<FieldPa
     }
     if (path.size() > 0 && (is_atomic_map(*at) || is_any(*at))) {
       is_placed = false;
-      break;  // one field as a whole, or one whose parts no schema tells apart
+      break;  // one field as a whole, or a field without a schema for its parts
     }
     path.push_back(field_element(token));
     at = &member_or_deduced(*at, token);

@@ -11,7 +11,7 @@ struct sqlite3_stmt;
 
 namespace cardea::store {
 
-// A prepared statement. Reset by whoever is done with it; finalized before its connection closes.
+// A prepared statement. Its user resets it after use. It is finalized before its connection closes.
 class Statement {
  public:
   Statement() = default;
