@@ -78,6 +78,7 @@ class BuiltinTypes::Builder {
     for (const Value& line : lines_) declare(line);
     for (const Value& line : lines_) fill(line);
     for (const Variant& variant : variants_) finish(variant);
+    for (std::string_view version : {"v1", "v1beta1"}) add_partial_metadata(version);
   }
 
  private:
@@ -137,9 +138,12 @@ class BuiltinTypes::Builder {
       property.omit_empty = flags.find('o') != flags.npos;
       property.omit_zero = flags.find('z') != flags.npos;
       property.required = flags.find('!') != flags.npos;
+      property.wrapped = flags.find('w') != flags.npos;
+      property.added = line["adds"].as_bool();
       node->properties.push_back(std::move(property));
     }
     if (line["adds"].as_bool()) std::ranges::sort(node->properties, {}, &Property::name);
+    node->order_by_number();
   }
 
   const Schema* shape(const Value& form) {
@@ -197,6 +201,36 @@ class BuiltinTypes::Builder {
     if (std::string_view map = variant.shape["map"].as_string(); !map.empty())
       variant.node->map_type = map == "atomic" ? Schema::MapType::kAtomic
                                                : Schema::MapType::kGranular;
+  }
+
+  // The kinds that clients ask for instead of an object or a list. No OpenAPI document has them.
+  void add_partial_metadata(std::string_view version) {
+    const bool is_beta = version == "v1beta1";
+    auto metadata = [&](std::string_view type, std::uint32_t number) {
+      return Property{.name = "metadata",
+                      .schema = named(cat("apimachinery.pkg.apis.meta.v1.", type)),
+                      .number = number,
+                      .held = Held::kStruct};
+    };
+    Schema* one = add_meta_kind(version, "PartialObjectMetadata", {metadata("ObjectMeta", 1)});
+    Schema* items = out_.nodes_.make();
+    items->type = Schema::Type::kArray;
+    items->items = one;
+    add_meta_kind(
+        version, "PartialObjectMetadataList",
+        {{.name = "items", .schema = items, .number = is_beta ? 1u : 2u, .held = Held::kList},
+         metadata("ListMeta", is_beta ? 2 : 1)});
+  }
+
+  Schema* add_meta_kind(std::string_view version, std::string_view kind,
+                        std::vector<Property> properties) {
+    Schema* node = out_.nodes_.make();
+    node->type = Schema::Type::kObject;
+    node->type_name = cat("io.k8s.apimachinery.pkg.apis.meta.", version, ".", kind);
+    node->properties = std::move(properties);
+    node->order_by_number();
+    out_.kinds_.emplace(cat("meta.k8s.io/", version, "/", kind), node);
+    return node;
   }
 
   BuiltinTypes& out_;

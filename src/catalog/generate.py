@@ -19,7 +19,7 @@ A shape is text, `string boolean int32 int64 double byte` or `@type`, or an obje
 optional type (set|map), keys, strategy and key (of a strategic merge patch); {map: shape}; or {is: shape}
 with optional enum, default, strategy and map.
 Flags: the presence letter (s scalar, p pointer, t struct, l list, m map, r raw), then `o` omitempty,
-`z` omitzero, `!` required.
+`z` omitzero, `!` required, `w` a list that is a message of its own in Protobuf.
 A Protobuf number of a field that Go embeds is a path, ten bits for each step, the outermost highest.
 """
 import json
@@ -116,6 +116,10 @@ class Numbers:
             found[("embedded", name)] = (number, inner[1:])
         return found
 
+    def wraps(self, message, field):
+        """Whether the field's list is a message of its own."""
+        return not self.messages.get(message, {}).get(field, [0, "[]"])[1].startswith("[]")
+
     @staticmethod
     def json_name(name):
         if name in ("uID", "aPIGroup"):
@@ -166,6 +170,8 @@ def types(facts):
         fields = []
         for field, inner in sorted(schema.get("properties", {}).items()):
             flags = presence.get(name, {}).get(field, "") + ("!" if field in schema.get("required", []) else "")
+            if inner.get("type") == "array" and numbers.wraps(message_of(name), field):
+                flags += "w"
             fields.append([field, flags, numbers.find(message_of(name), field), shape_of(inner)])
         if fields:
             out["fields"] = fields

@@ -32,6 +32,8 @@ struct Property {
   Held held = Held::kFreely;  // custom resources: as written
   bool omit_empty = false;    // Go's omitempty: false, 0, "", an empty list or map are left out
   bool omit_zero = false;     // Go's omitzero: a struct of zeros is left out too
+  bool added = false;         // not Kubernetes' own field: Protobuf has it only when it is set
+  bool wrapped = false;       // in Protobuf the list is a message of its own: {repeated items = 1}
 };
 
 // The shape of a value: one node of a graph that may be cyclic (JSONSchemaProps holds itself).
@@ -58,7 +60,8 @@ struct Schema {
   std::string type_name;  // "io.k8s.api.core.v1.PodSpec" for built-in types, else empty
 
   // Objects. A map has `additional` and no properties.
-  std::vector<Property> properties;  // sorted by name
+  std::vector<Property> properties;       // sorted by name
+  std::vector<std::uint16_t> wire_order;  // those with a number, as Protobuf writes them
   const Schema* additional = nullptr;
   MapType map_type = MapType::kGranular;
   bool preserve_unknown_fields = false;
@@ -91,6 +94,7 @@ struct Schema {
                                                    // at its root alone
 
   const Property* property(std::string_view name) const;  // nullptr when there is none
+  void order_by_number();  // makes wire_order, when all properties are there
 };
 
 // Owns the nodes of one or more schemas. Nodes never move.
