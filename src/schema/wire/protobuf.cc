@@ -1,11 +1,13 @@
 #include "schema/wire/protobuf.h"
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 
-#include "base/clock.h"
 #include "base/strings.h"
 #include "base/time_parse.h"
 #include "json/parse.h"
+#include "schema/wire/wire_type.h"
 
 namespace cardea::schema {
 
@@ -14,8 +16,8 @@ using json::Value;
 namespace {
 
 constexpr int kMaxDepth = 100;
-
-enum class Wire : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+constexpr std::int64_t kFirstSecond = -62135596800, kLastSecond = 253402300799;  // years 1 to 9999
+constexpr std::string_view kTruncated = "unexpected EOF", kOverflow = "proto: integer overflow";
 
 struct Field {
   std::uint32_t number = 0;
@@ -24,60 +26,93 @@ struct Field {
   std::string_view bytes;     // length-delimited
 };
 
-// Goes through the fields of one message.
+// Goes through the fields of one message. A group is a field without a value: no type of Kubernetes
+// has one.
 class Reader {
  public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+  // `type` is the name of the message's type, for errors.
+  explicit Reader(std::string_view bytes, std::string_view type = "") : rest_(bytes), type_(type) {}
 
-  // False at the end or when the message is broken; broken() tells.
+  // False at the end or when the message is broken; flaw() tells. A field of no known wire type is
+  // the last one.
   bool next(Field& field) {
-    if (rest_.empty() || broken_) return false;
-    std::uint64_t tag = varint();
-    field.number = static_cast<std::uint32_t>(tag >> 3);
-    field.wire = static_cast<Wire>(tag & 7);
-    switch (field.wire) {
-      case Wire::kVarint:
-        field.integer = varint();
-        break;
-      case Wire::kFixed64:
-        field.integer = fixed(8);
-        break;
-      case Wire::kFixed32:
-        field.integer = fixed(4);
-        break;
-      case Wire::kBytes:
-        field.bytes = take(varint());
-        break;
-      default:
-        broken_ = true;
+    if (rest_.empty() || !flaw_.empty() || !read_tag(field)) return false;
+    if (field.wire > Wire::kFixed32) {
+      refuse(cat("proto: illegal wireType ", static_cast<int>(field.wire)));
+      return true;
     }
-    if (field.number == 0) broken_ = true;
-    return !broken_;
+    if (field.wire == Wire::kGroup)
+      skip_group();
+    else
+      read_value(field);
+    return flaw_.empty();
   }
-  bool broken() const { return broken_; }
+  const std::string& flaw() const { return flaw_; }
 
  private:
+  bool refuse(std::string_view why) {
+    if (flaw_.empty()) flaw_ = why;
+    return false;
+  }
+
+  bool read_tag(Field& field) {
+    std::uint64_t tag = varint();
+    if (!flaw_.empty()) return false;
+    field = {.number = static_cast<std::uint32_t>(tag >> 3), .wire = static_cast<Wire>(tag & 7)};
+    if (static_cast<std::int32_t>(field.number) <= 0)
+      return refuse(cat("proto: ", type_, ": illegal tag ", static_cast<std::int32_t>(field.number),
+                        " (wire type ", tag & 7, ")"));
+    if (field.wire == Wire::kEndGroup)
+      return refuse(cat("proto: ", type_, ": wiretype end group for non-group"));
+    return true;
+  }
+
+  void read_value(Field& field) {
+    if (field.wire == Wire::kVarint) field.integer = varint();
+    if (field.wire == Wire::kFixed64) field.integer = fixed(8);
+    if (field.wire == Wire::kFixed32) field.integer = fixed(4);
+    if (field.wire == Wire::kBytes) field.bytes = take(varint());
+  }
+
+  // The rest of a group whose beginning was read, with the groups in it.
+  void skip_group() {
+    Field field;
+    for (std::size_t open = 1; open > 0 && flaw_.empty();) {
+      std::uint64_t tag = varint();
+      field.wire = static_cast<Wire>(tag & 7);
+      if (field.wire == Wire::kGroup)
+        ++open;
+      else if (field.wire == Wire::kEndGroup)
+        --open;
+      else if ((tag & 7) > static_cast<std::uint64_t>(Wire::kFixed32))
+        refuse(cat("proto: illegal wireType ", tag & 7));
+      else
+        read_value(field);
+    }
+  }
+
   std::uint64_t varint() {
     std::uint64_t value = 0;
     for (int shift = 0; shift < 64; shift += 7) {
-      if (rest_.empty()) break;
+      if (rest_.empty()) return refuse(kTruncated);
       auto byte = static_cast<unsigned char>(rest_[0]);
       rest_.remove_prefix(1);
       value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
       if (byte < 0x80) return value;
     }
-    broken_ = true;
-    return 0;
+    return refuse(kOverflow);
   }
   std::uint64_t fixed(std::size_t size) {
     std::string_view bytes = take(size);
     std::uint64_t value = 0;
-    if (!broken_) std::memcpy(&value, bytes.data(), size);
+    if (flaw_.empty()) std::memcpy(&value, bytes.data(), size);
     return value;
   }
   std::string_view take(std::uint64_t size) {
-    if (size > rest_.size()) {
-      broken_ = true;
+    if (size > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+      refuse("proto: negative length found during unmarshaling");
+    if (!flaw_.empty() || size > rest_.size()) {
+      refuse(kTruncated);
       return {};
     }
     std::string_view out = rest_.substr(0, size);
@@ -85,9 +120,32 @@ class Reader {
     return out;
   }
 
-  std::string_view rest_;
-  bool broken_ = false;
+  std::string_view rest_, type_;
+  std::string flaw_;
 };
+
+// How values of a type are written.
+Wire wire_of(const Schema& s) {
+  switch (s.type) {
+    case Schema::Type::kBoolean:
+    case Schema::Type::kInteger:
+      return Wire::kVarint;
+    case Schema::Type::kNumber:
+      return Wire::kFixed64;
+    default:
+      return Wire::kBytes;
+  }
+}
+
+// As Go names the field: errors show it.
+std::string go_name(const Property& p) {
+  if (p.name == "metadata") return "ObjectMeta";
+  if (p.name == "uid") return "UID";
+  std::string name = p.name;
+  if (!name.empty() && name[0] >= 'a' && name[0] <= 'z')
+    name[0] = static_cast<char>(name[0] - 'a' + 'A');
+  return name;
+}
 
 // One walk over a message tree. The first flaw ends it.
 class Decoder {
@@ -101,7 +159,21 @@ class Decoder {
 
  private:
   void refuse(std::string_view why) {
-    if (error_.empty()) error_ = cat("proto: ", why);
+    if (error_.empty()) error_ = why;
+  }
+  // A message must have been read to its end.
+  void finish(const Reader& reader) {
+    if (!reader.flaw().empty()) refuse(reader.flaw());
+  }
+  void expect(Wire wanted, const Field& field, std::string_view name) {
+    if (field.wire != wanted)
+      refuse(cat("proto: wrong wireType = ", static_cast<int>(field.wire), " for field ", name));
+  }
+  // Whether this is the field with that number, whose values are written so.
+  bool is(const Field& field, std::uint32_t number, Wire wanted, std::string_view name) {
+    if (field.number != number) return false;
+    expect(wanted, field, name);
+    return true;
   }
 
   // The property with this number, or one that lies deeper on the same path.
@@ -120,8 +192,9 @@ class Decoder {
 
   void message(Value& out, const Schema& schema, std::string_view bytes, std::uint32_t prefix,
                int depth) {
-    if (depth > kMaxDepth) return refuse("exceeded max depth");
-    Reader reader(bytes);
+    if (depth > kMaxDepth) return refuse("proto: the message is nested too deeply");
+    std::string_view type = schema.type_name;
+    Reader reader(bytes, type.substr(type.rfind('.') + 1));
     Field field;
     while (error_.empty() && reader.next(field)) {
       if (field.number >= 1024) continue;
@@ -129,45 +202,57 @@ class Decoder {
       bool is_embedded;
       const Property* property = find(schema, path, is_embedded);
       if (!property) continue;
-      if (is_embedded)
+      if (is_embedded) {
+        expect(Wire::kBytes, field, go_name(*property));
         message(out, schema, field.bytes, path, depth + 1);
-      else
+      } else {
         add(out, *property, schema, field, depth);
+      }
     }
-    if (reader.broken()) refuse("cannot parse invalid wire-format data");
+    finish(reader);
   }
 
   void add(Value& out, const Property& p, const Schema& parent, const Field& field, int depth) {
     const Schema& s = *p.schema;
-    if (s.type == Schema::Type::kArray) {
+    if (s.type == Schema::Type::kArray && !p.wrapped) {
       Value& list = out.member(p.name);
       if (list.is_null()) list = Value::array();
-      if (s.items->type == Schema::Type::kInteger && field.wire == Wire::kBytes)
-        return packed(list, field.bytes);
-      return list.push_back(value(*s.items, parent, field, depth));
+      if (wire_of(*s.items) == Wire::kVarint && field.wire == Wire::kBytes)
+        return packed(list, *s.items, field.bytes);
+      expect(wire_of(*s.items), field, go_name(p));
+      if (error_.empty()) list.push_back(value(*s.items, parent, field, depth));
+      return;
     }
+    expect(wire_of(s), field, go_name(p));
+    if (!error_.empty()) return;
     if (s.type == Schema::Type::kObject && s.additional) {
       Value& map = out.member(p.name);
       if (map.is_null()) map = Value::object();
       return entry(map, *s.additional, parent, field.bytes, depth);
+    }
+    // A message that comes twice is read into the same object.
+    if (s.type == Schema::Type::kObject && !s.preserve_unknown_fields) {
+      Value& object = out.member(p.name);
+      if (object.is_null()) object = Value::object();
+      return message(object, s, field.bytes, 0, depth + 1);
     }
     Value v = value(s, parent, field, depth);
     if (!v.is_null()) out.set(p.name, std::move(v));
   }
 
   // Scalars of a repeated field in one piece.
-  static void packed(Value& list, std::string_view bytes) {
-    // Each is a varint; a message of fields with number 1 reads the same way.
-    std::uint64_t value = 0;
-    int shift = 0;
-    for (unsigned char c : bytes) {
-      value |= static_cast<std::uint64_t>(c & 0x7f) << shift;
+  void packed(Value& list, const Schema& item, std::string_view bytes) {
+    Field field;
+    for (int shift = 0; unsigned char c : bytes) {
+      if (shift >= 64) return refuse(kOverflow);
+      field.integer |= static_cast<std::uint64_t>(c & 0x7f) << shift;
       shift += 7;
-      if (c >= 0x80 && shift < 64) continue;
-      list.push_back(static_cast<std::int64_t>(value));
-      value = 0;
+      if (c >= 0x80) continue;
+      list.push_back(value(item, item, field, 0));
+      field.integer = 0;
       shift = 0;
     }
+    if (!bytes.empty() && static_cast<unsigned char>(bytes.back()) >= 0x80) refuse(kTruncated);
   }
 
   void entry(Value& map, const Schema& item, const Schema& parent, std::string_view bytes,
@@ -182,7 +267,8 @@ class Decoder {
         found = item.type == Schema::Type::kArray ? items(*item.items, parent, field.bytes, depth)
                                                   : value(item, parent, field, depth);
     }
-    if (reader.broken()) refuse("cannot parse invalid wire-format data");
+    finish(reader);
+    if (found.is_array() && found.empty()) found = {};  // no list at all, to Go
     map.set(key, std::move(found));
   }
 
@@ -192,13 +278,14 @@ class Decoder {
     Reader reader(bytes);
     Field field;
     while (reader.next(field))
-      if (field.number == 1) list.push_back(value(item, parent, field, depth));
-    if (reader.broken()) refuse("cannot parse invalid wire-format data");
+      if (is(field, 1, wire_of(item), "Items") && error_.empty())
+        list.push_back(value(item, parent, field, depth));
+    finish(reader);
     return list;
   }
 
   std::string text(std::string_view bytes) {
-    if (!is_valid_utf8(bytes)) refuse("a string holds invalid UTF-8");
+    if (!is_valid_utf8(bytes)) refuse("proto: a string holds invalid UTF-8");
     return std::string(bytes);
   }
 
@@ -217,7 +304,7 @@ class Decoder {
       case Schema::Type::kIntOrString:
         return s.format == "quantity" ? quantity(field.bytes) : int_or_string(field.bytes);
       case Schema::Type::kObject:
-        if (s.properties.empty() && !s.additional) return raw(field.bytes);
+        if (s.preserve_unknown_fields) return raw(field.bytes);
         return object(s, field.bytes, depth);
       case Schema::Type::kAny:
         return any(s, parent, field.bytes, depth);
@@ -233,15 +320,10 @@ class Decoder {
     return out;
   }
 
-  static Value number(const Field& field) {
-    if (field.wire == Wire::kFixed32) {
-      float f;
-      auto bits = static_cast<std::uint32_t>(field.integer);
-      std::memcpy(&f, &bits, 4);
-      return static_cast<double>(f);
-    }
+  Value number(const Field& field) {
     double d;
     std::memcpy(&d, &field.integer, 8);
+    if (!std::isfinite(d)) refuse("proto: a number is not finite");
     return d;
   }
 
@@ -259,20 +341,28 @@ class Decoder {
     Reader reader(bytes);
     Field field;
     while (reader.next(field)) {
-      if (field.number == 1) seconds = static_cast<std::int64_t>(field.integer);
-      if (field.number == 2) nanos = static_cast<std::int32_t>(field.integer);
+      if (is(field, 1, Wire::kVarint, "Seconds"))
+        seconds = static_cast<std::int64_t>(field.integer);
+      if (is(field, 2, Wire::kVarint, "Nanos")) nanos = static_cast<std::int32_t>(field.integer);
     }
-    if (reader.broken()) refuse("cannot parse invalid wire-format data");
-    // Year 1 to 9999; anything else has no form in RFC 3339.
-    if (seconds < -62135596800 || seconds > 253402300799 || nanos < 0 || nanos > 999'999'999)
-      return refuse("a time is out of range"), Value();
+    finish(reader);
+    // RFC 3339 has no form for other years.
+    if (seconds < kFirstSecond || seconds > kLastSecond)
+      return refuse("proto: a time is out of range"), Value();
+    // Fractions of a second are dropped, as JSON has no room for them.
+    Timestamp at{.seconds = seconds};
+    if (micro) {
+      // Go takes a fraction of any size, also a negative one.
+      std::int64_t micros = nanos / 1000;
+      std::int64_t carry = (micros < 0 ? micros - 999'999 : micros) / 1'000'000;
+      at.nanoseconds = static_cast<std::int32_t>((micros - carry * 1'000'000) * 1000);
+      at.seconds += carry;
+    }
+    if (at.seconds < kFirstSecond || at.seconds > kLastSecond)
+      return refuse("proto: a time is out of range"), Value();
     // Go's zero time says that there is none.
-    if (seconds == -62135596800 && nanos == 0) return {};
-    auto at = std::chrono::system_clock::time_point(
-        std::chrono::duration_cast<std::chrono::system_clock::duration>(
-            std::chrono::seconds(std::min<std::int64_t>(seconds, 9'000'000'000)) +
-            std::chrono::nanoseconds(nanos)));
-    return micro ? rfc3339_micro(at) : rfc3339(at);
+    if (at.is_zero()) return {};
+    return micro ? print_rfc3339_micro(at) : print_rfc3339(at);
   }
 
   Value duration(std::string_view bytes) {
@@ -280,7 +370,8 @@ class Decoder {
     Field field;
     std::int64_t nanos = 0;
     while (reader.next(field))
-      if (field.number == 1) nanos = static_cast<std::int64_t>(field.integer);
+      if (is(field, 1, Wire::kVarint, "Duration")) nanos = static_cast<std::int64_t>(field.integer);
+    finish(reader);
     return print_duration(std::chrono::nanoseconds(nanos));
   }
 
@@ -289,7 +380,8 @@ class Decoder {
     Field field;
     Value out = "0";
     while (reader.next(field))
-      if (field.number == 1 && !field.bytes.empty()) out = text(field.bytes);
+      if (is(field, 1, Wire::kBytes, "String_") && !field.bytes.empty()) out = text(field.bytes);
+    finish(reader);
     return out;
   }
 
@@ -299,11 +391,12 @@ class Decoder {
     bool is_text = false;
     Value integer = 0, string = "";
     while (reader.next(field)) {
-      if (field.number == 1) is_text = field.integer != 0;
-      if (field.number == 2)
+      if (is(field, 1, Wire::kVarint, "Type")) is_text = field.integer != 0;
+      if (is(field, 2, Wire::kVarint, "IntVal"))
         integer = static_cast<std::int64_t>(static_cast<std::int32_t>(field.integer));
-      if (field.number == 3) string = text(field.bytes);
+      if (is(field, 3, Wire::kBytes, "StrVal")) string = text(field.bytes);
     }
+    finish(reader);
     return is_text ? string : integer;
   }
 
@@ -313,11 +406,12 @@ class Decoder {
     Field field;
     Value out;
     while (reader.next(field)) {
-      if (field.number != 1 || field.bytes.empty()) continue;
+      if (!is(field, 1, Wire::kBytes, "Raw") || field.bytes.empty()) continue;
       auto parsed = json::parse(field.bytes);
-      if (!parsed) return refuse(cat("embedded JSON: ", parsed.error().message)), Value();
+      if (!parsed) return refuse(cat("proto: embedded JSON: ", parsed.error().message)), Value();
       out = std::move(*parsed);
     }
+    finish(reader);
     return out;
   }
 
@@ -331,14 +425,15 @@ class Decoder {
     Value out;
     Reader reader(bytes);
     Field field;
-    while (reader.next(field)) {
-      if (field.number == schema_number)
+    while (error_.empty() && reader.next(field)) {
+      if (is(field, schema_number, Wire::kBytes, "Schema"))
         out = object(parent, field.bytes, depth);
-      else if (or_bool && field.number == 1 && out.is_null())
-        out = field.integer != 0;
-      else if (field.number == 2)
+      else if (or_bool && is(field, 1, Wire::kVarint, "Allows"))
+        out = out.is_object() ? out : Value(field.integer != 0);
+      else if (field.number == 2 && (out.is_null() || out.is_array()))
         out.push_back(or_strings ? Value(text(field.bytes)) : object(parent, field.bytes, depth));
     }
+    finish(reader);
     return out;
   }
 
@@ -348,27 +443,35 @@ class Decoder {
 }  // namespace
 
 Result<Envelope> open_envelope(std::string_view bytes) {
+  if (bytes.empty()) return fail(bad_request("empty data"));
   if (!bytes.starts_with(kProtobufMagic))
     return fail(bad_request(
         "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"));
+  if (bytes == kProtobufMagic) return fail(bad_request("empty body"));
   Envelope envelope;
-  Reader reader(bytes.substr(kProtobufMagic.size()));
+  Reader reader(bytes.substr(kProtobufMagic.size()), "Unknown");
   Field field;
+  auto wrong = [](const Field& f, std::string_view name) {
+    return fail(bad_request(
+        cat("proto: wrong wireType = ", static_cast<int>(f.wire), " for field ", name)));
+  };
+  constexpr std::string_view kNames[] = {"TypeMeta", "Raw", "ContentEncoding", "ContentType"};
   while (reader.next(field)) {
-    if (field.wire != Wire::kBytes) continue;
+    if (field.number > 4) continue;
+    if (field.wire != Wire::kBytes) return wrong(field, kNames[field.number - 1]);
     if (field.number == 2) envelope.raw = field.bytes;
     if (field.number == 4) envelope.content_type = field.bytes;
     if (field.number != 1) continue;
-    Reader meta(field.bytes);
+    Reader meta(field.bytes, "TypeMeta");
     Field part;
     while (meta.next(part)) {
-      if (part.wire != Wire::kBytes) continue;
-      if (part.number == 1) envelope.api_version = part.bytes;
-      if (part.number == 2) envelope.kind = part.bytes;
+      if (part.number > 2) continue;
+      if (part.wire != Wire::kBytes) return wrong(part, part.number == 1 ? "APIVersion" : "Kind");
+      (part.number == 1 ? envelope.api_version : envelope.kind) = part.bytes;
     }
-    if (meta.broken()) return fail(bad_request("proto: cannot parse invalid wire-format data"));
+    if (!meta.flaw().empty()) return fail(bad_request(meta.flaw()));
   }
-  if (reader.broken()) return fail(bad_request("proto: cannot parse invalid wire-format data"));
+  if (!reader.flaw().empty()) return fail(bad_request(reader.flaw()));
   if (!is_valid_utf8(envelope.api_version) || !is_valid_utf8(envelope.kind))
     return fail(bad_request("proto: a string holds invalid UTF-8"));
   return envelope;

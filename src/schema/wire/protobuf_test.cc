@@ -62,10 +62,63 @@ TEST_F(Protobuf, FlattensEmbeddedMessages) {
 
 TEST_F(Protobuf, BrokenMessagesAreErrors) {
   Schema* root = make(Schema::Type::kObject);
+  root->type_name = "io.example.Thing";
   root->properties = {{.name = "name", .schema = make(Schema::Type::kString), .number = 1}};
-  EXPECT_EQ(decoded(*root, "\x0a\x7f"), "proto: cannot parse invalid wire-format data");
-  EXPECT_EQ(decoded(*root, "\x0a"), "proto: cannot parse invalid wire-format data");
+  EXPECT_EQ(decoded(*root, "\x0a\x7f"), "unexpected EOF");
+  EXPECT_EQ(decoded(*root, "\x0a"), "unexpected EOF");
+  EXPECT_EQ(decoded(*root, "\x0a" + std::string(9, '\xff') + '\x01'),
+            "proto: negative length found during unmarshaling");
+  EXPECT_EQ(decoded(*root, std::string(10, '\xff') + '\x01'), "proto: integer overflow");
+  EXPECT_EQ(decoded(*root, std::string(2, '\0')), "proto: Thing: illegal tag 0 (wire type 0)");
+  EXPECT_EQ(decoded(*root, "\x0c"), "proto: Thing: wiretype end group for non-group");
   EXPECT_EQ(decoded(*root, text(1, "\xff")), "proto: a string holds invalid UTF-8");
+}
+
+TEST_F(Protobuf, AFieldOfAnotherWireTypeIsAnError) {
+  Schema* list = make(Schema::Type::kArray);
+  list->items = make(Schema::Type::kInteger, "int32");
+  Schema* root = make(Schema::Type::kObject);
+  root->properties = {{.name = "name", .schema = make(Schema::Type::kString), .number = 1},
+                      {.name = "numbers", .schema = list, .number = 2}};
+  EXPECT_EQ(decoded(*root, varint(1, 5)), "proto: wrong wireType = 0 for field Name");
+  EXPECT_EQ(decoded(*root, "\x0b\x0c"), "proto: wrong wireType = 3 for field Name");
+  EXPECT_EQ(decoded(*root, varint(2, 5) + text(2, "\x06\x07")), R"({"numbers":[5,6,7]})");
+  EXPECT_EQ(decoded(*root, text(2, "\x86")), "unexpected EOF");
+  EXPECT_EQ(decoded(*root, "\x0f"), "proto: wrong wireType = 7 for field Name");
+  EXPECT_EQ(decoded(*root, "\x4f"), "proto: illegal wireType 7");
+}
+
+TEST_F(Protobuf, UnknownGroupsAreSkippedWithTheGroupsInThem) {
+  Schema* root = make(Schema::Type::kObject);
+  root->properties = {{.name = "name", .schema = make(Schema::Type::kString), .number = 1}};
+  EXPECT_EQ(decoded(*root, "\x4b\x53\x54\x4c" + text(1, "n")), R"({"name":"n"})");
+  EXPECT_EQ(decoded(*root, "\x4b\x53\x54"), "unexpected EOF");
+}
+
+TEST_F(Protobuf, AMessageThatComesTwiceIsOne) {
+  Schema* inner = make(Schema::Type::kObject);
+  inner->properties = {{.name = "a", .schema = make(Schema::Type::kString), .number = 1},
+                       {.name = "b", .schema = make(Schema::Type::kString), .number = 2}};
+  Schema* root = make(Schema::Type::kObject);
+  root->properties = {{.name = "inner", .schema = inner, .number = 1}};
+  EXPECT_EQ(decoded(*root, text(1, text(1, "x") + text(2, "y")) + text(1, text(2, "z"))),
+            R"({"inner":{"a":"x","b":"z"}})");
+}
+
+TEST_F(Protobuf, NestingIsBounded) {
+  Schema* root = make(Schema::Type::kObject);
+  root->properties = {{.name = "not", .schema = root, .number = 1}};
+  std::string bytes;
+  for (int i = 0; i < 60; ++i) bytes = text(1, bytes);
+  EXPECT_TRUE(decode_protobuf(*root, bytes));
+  // A length of two bytes each.
+  auto wrap = [](const std::string& inner) {
+    return std::string{'\x0a', static_cast<char>(inner.size() | 0x80),
+                       static_cast<char>(inner.size() >> 7)} +
+           inner;
+  };
+  for (int i = 0; i < 60; ++i) bytes = wrap(bytes);
+  EXPECT_EQ(decoded(*root, bytes), "proto: the message is nested too deeply");
 }
 
 TEST_F(Protobuf, TheEnvelopeNamesTheKind) {
@@ -77,6 +130,8 @@ TEST_F(Protobuf, TheEnvelopeNamesTheKind) {
   EXPECT_EQ(envelope->kind, "Pod");
   EXPECT_EQ(envelope->raw, "raw");
   EXPECT_FALSE(open_envelope("{}"));
+  EXPECT_EQ(open_envelope("").error().message, "empty data");
+  EXPECT_EQ(open_envelope(kProtobufMagic).error().message, "empty body");
 }
 
 }  // namespace
