@@ -50,7 +50,12 @@ struct Builtins {
   Builtins(const std::vector<std::string>& features, Catalog::Strategies rules)
       : strategies(rules) {
     excludes = std::ranges::find(features, "FineGrainedAuthorization") != features.end();
-    std::string_view text = resources_data();
+    read_all(resources_data(), features);
+    for (Resource& r : resources) r.has_protobuf = true;
+    read_all(own_resources_data(), features);
+  }
+
+  void read_all(std::string_view text, const std::vector<std::string>& features) {
     while (!text.empty()) {
       auto end = text.find('\n');
       auto line = json::parse(text.substr(0, end));

@@ -54,6 +54,7 @@ struct Resource {
   std::string storage_prefix;
   std::string storage_group, storage_version;
 
+  bool has_protobuf = false;  // Kubernetes' own: other objects are written in JSON and YAML alone
   bool is_custom = false;
   // The stored version, if it is not served.
   const Resource* unserved_storage = nullptr;

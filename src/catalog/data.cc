@@ -3,6 +3,7 @@
 // The compiler would need seconds for an array of this size; the assembler copies the file.
 asm(".section .rodata\n"
     ".hidden cardea_types_begin, cardea_types_end, cardea_resources_begin, cardea_resources_end\n"
+    ".hidden cardea_own_resources_begin\n"
     ".global cardea_types_begin\ncardea_types_begin:\n.incbin \"" CARDEA_CATALOG_DATA
     "/types.jsonl\"\n"
     ".incbin \"" CARDEA_CATALOG_DATA
@@ -10,6 +11,7 @@ asm(".section .rodata\n"
     ".global cardea_types_end\ncardea_types_end:\n"
     ".global cardea_resources_begin\ncardea_resources_begin:\n.incbin \"" CARDEA_CATALOG_DATA
     "/resources.jsonl\"\n"
+    ".global cardea_own_resources_begin\ncardea_own_resources_begin:\n"
     ".incbin \"" CARDEA_CATALOG_DATA
     "/own_resources.jsonl\"\n"
     ".global cardea_resources_end\ncardea_resources_end:\n"
@@ -18,7 +20,7 @@ asm(".section .rodata\n"
 
 extern "C" {
 extern const char cardea_types_begin[], cardea_types_end[];
-extern const char cardea_resources_begin[], cardea_resources_end[];
+extern const char cardea_resources_begin[], cardea_own_resources_begin[], cardea_resources_end[];
 }
 
 namespace cardea::catalog {
@@ -27,7 +29,10 @@ std::string_view types_data() {
   return {cardea_types_begin, cardea_types_end};
 }
 std::string_view resources_data() {
-  return {cardea_resources_begin, cardea_resources_end};
+  return {cardea_resources_begin, cardea_own_resources_begin};
+}
+std::string_view own_resources_data() {
+  return {cardea_own_resources_begin, cardea_resources_end};
 }
 
 }  // namespace cardea::catalog

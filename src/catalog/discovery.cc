@@ -169,11 +169,12 @@ std::optional<Value> resource_list(const Catalog& catalog, std::string_view grou
   if (version == found->versions.end()) return std::nullopt;
   Value resources = Value::array();
   for (const Resource* resource : version->resources) describe(*resource, resources);
-  return Value::object({{"kind", "APIResourceList"},
-                        {"apiVersion", "v1"},
-                        {"groupVersion", group_name.empty() ? std::string(version_name)
-                                                            : cat(group_name, "/", version_name)},
-                        {"resources", resources}});
+  Value out = Value::object({{"kind", "APIResourceList"}, {"resources", resources}});
+  // The list of the core group is older than versions of lists.
+  if (!group_name.empty()) out.set("apiVersion", "v1");
+  out.set("groupVersion",
+          group_name.empty() ? std::string(version_name) : cat(group_name, "/", version_name));
+  return out;
 }
 
 Value aggregated_discovery(const Catalog& catalog, bool core) {
@@ -193,8 +194,12 @@ DiscoveryForm discovery_form(std::string_view accept) {
   std::ranges::stable_sort(clauses, std::greater<>(), &Clause::weight);
   for (const Clause& clause : clauses) {
     bool any = clause.type == "*/*" || clause.type == "application/*";
-    if (!any && clause.type != "application/json" && clause.type != "application/yaml") continue;
+    bool is_protobuf = clause.type == "application/vnd.kubernetes.protobuf";
+    if (!any && !is_protobuf && clause.type != "application/json" &&
+        clause.type != "application/yaml")
+      continue;
     if (clause.as.empty()) return DiscoveryForm::kPlain;
+    if (is_protobuf) continue;  // the aggregated form is JSON
     if (clause.as == "APIGroupDiscoveryList" && clause.group == "apidiscovery.k8s.io" &&
         clause.version == "v2")
       return DiscoveryForm::kAggregated;

@@ -231,7 +231,7 @@ void AuditTrail::begin_stream(http::Response& head) {
 }
 
 void AuditTrail::respond(std::shared_ptr<http::Exchange> exchange, http::Response response,
-                         AnswerBody::Kind kind) {
+                         AnswerBody::Kind kind, http::Body shown) {
   response.headers.set("Audit-Id", arrival_->audit_id);
   if (treatment_.level == Level::kNone) return exchange->respond(std::move(response));
   draft_.code = response.status;
@@ -239,7 +239,7 @@ void AuditTrail::respond(std::shared_ptr<http::Exchange> exchange, http::Respons
   // level.
   if (kind == AnswerBody::Kind::kStatus || treatment_.level >= Level::kRequestResponse) {
     bool is_yaml = response.headers.get("content-type").starts_with("application/yaml");
-    draft_.answer = {kind, is_yaml, response.body};
+    draft_.answer = {kind, is_yaml, std::move(shown)};
   }
   if (is_long_ || is_refused_) record(Stage::kResponseStarted);
   // A request of an unknown sender has no final event, as in Kubernetes.

@@ -50,9 +50,11 @@ class AuditTrail {
   // The head of an answer that continues: it has begun.
   void begin_stream(http::Response& head);
   // The whole answer. Sent at once, or, where requests wait for their events, when the event is
-  // written.
+  // written. `shown` is its body as text.
   void respond(std::shared_ptr<http::Exchange> exchange, http::Response response,
-               audit::AnswerBody::Kind kind);
+               audit::AnswerBody::Kind kind, http::Body shown);
+  // Whether the event has the whole answer in it, so that it must be had as text.
+  bool shows_answers() const { return treatment_.level >= audit::Level::kRequestResponse; }
 
  private:
   void decide(const authz::User* user, const authz::RequestInfo& info);

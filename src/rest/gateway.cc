@@ -77,8 +77,14 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
                                                r.version, " by a webhook is not served yet")));
   if (info.parts.size() > 3 && info.subresource != "proxy") co_return fail(unknown_resource());
 
+  if (!info.subresource.empty()) {
+    call.subresource = r.subresource(info.subresource);
+    if (!call.subresource)
+      co_return fail(r.is_custom ? not_found(r, info.name) : unknown_resource());
+  }
   // Reviews are answers to a question, with no metadata to make a table of.
   Offer offer{.transforms = !r.storage_prefix.empty(),
+              .has_protobuf = r.has_protobuf,
               .is_custom = r.is_custom,
               .is_list = info.verb == "list" || info.verb == "watch",
               .is_watch = info.verb == "watch"};
@@ -92,10 +98,7 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
       !info.name.empty() && !wrong.empty())
     co_return fail(
         bad_request(cat("Name parameter invalid: ", quoted(info.name), ": ", join(wrong, ";"))));
-  if (!info.subresource.empty()) {
-    call.subresource = r.subresource(info.subresource);
-    if (!call.subresource)
-      co_return fail(r.is_custom ? not_found(r, info.name) : unknown_resource());
+  if (call.subresource) {
     Result<Answer> answer = co_await serve_subresource(call);
     co_return answer;
   }
@@ -188,6 +191,7 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange,
     co_return true;
   }
   if (!info.is_resource_request) {
+    witness.frame.view.format = SelfDescription::format_of(exchange->request(), info);
     witness.respond(describe(exchange->request(), info), journey, info);
     co_return true;
   }

@@ -1,6 +1,7 @@
 #include "rest/pipeline/witness.h"
 
 #include "base/strings.h"
+#include "rest/catalog_holder.h"
 
 namespace cardea::rest::pipeline {
 namespace {
@@ -133,6 +134,13 @@ void Witness::respond(Result<Answer> answer, const Journey& journey, const authz
                       const std::vector<std::string>& warnings) {
   bool is_raw = answer && answer->is_raw;
   auto kind = trail_ ? kind_of(answer, info) : audit::AnswerBody::Kind::kOther;
+  frame.accept = exchange_->request().headers.get("accept");
+  std::shared_ptr<const catalog::Catalog> catalog;
+  if (!frame.catalog && !is_raw) {
+    catalog = services_.catalog.get();
+    frame.catalog = catalog.get();
+  }
+  Result<Answer> audited = trail_ ? answer : Result<Answer>();
   http::Response response = present(std::move(answer), frame, warnings);
   if (is_refusal) response.headers.add("X-Content-Type-Options", "nosniff");
   services_.metrics.count(verb_, response.status, watch_.elapsed());
@@ -140,7 +148,14 @@ void Witness::respond(Result<Answer> answer, const Journey& journey, const authz
   if (!trail_) return exchange_->respond(std::move(response));
   // The form that was asked for may have turned an object into a refusal.
   if (response.status >= 400 && !is_raw) kind = audit::AnswerBody::Kind::kStatus;
-  trail_->respond(exchange_, std::move(response), kind);
+  http::Body shown = response.body;
+  if (!is_raw && response.headers.get("content-type") == kProtobufType) {
+    Frame as_json = frame;
+    as_json.accept = {};
+    as_json.view.format = Format::kJson;
+    shown = present(std::move(audited), as_json, {}).body;
+  }
+  trail_->respond(exchange_, std::move(response), kind, std::move(shown));
 }
 
 void Witness::streams(const Journey& journey) {

@@ -14,10 +14,14 @@ constexpr std::string_view
 constexpr std::string_view
     kWatched = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
+// One of the types that a client accepts.
 struct Clause {
   std::string type;
   double quality = 1;
-  std::string as, group, version;
+  std::string as, group, version, stream;
+  bool converts = false;  // asks for another kind than the object's own
+
+  bool is_any() const { return type == "*/*" || type == "application/*"; }
 };
 
 Clause parse_clause(std::string_view text) {
@@ -26,7 +30,7 @@ Clause parse_clause(std::string_view text) {
   for (std::string_view part : split(text, ';')) {
     part = trim(part);
     if (first) {
-      clause.type = lower(part);
+      clause.type = part;
       first = false;
       continue;
     }
@@ -37,19 +41,68 @@ Clause parse_clause(std::string_view text) {
     if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
       value = value.substr(1, value.size() - 2);
     if (key == "q") std::from_chars(value.data(), value.data() + value.size(), clause.quality);
-    if (key == "as") clause.as = value;
-    if (key == "g") clause.group = value;
-    if (key == "v") clause.version = value;
+    if (key == "stream") clause.stream = value;
+    for (auto [name, member] : {std::pair("as", &Clause::as), std::pair("g", &Clause::group),
+                                std::pair("v", &Clause::version)})
+      if (key == name) {
+        clause.*member = value;
+        clause.converts = true;
+      }
   }
   return clause;
 }
 
+// Kubernetes moves a type that names more before one that leaves more open, whatever their quality.
+bool comes_before(const Clause& a, const Clause& b) {
+  if (a.quality > b.quality) return true;
+  if (!a.type.starts_with('*') && b.type.starts_with('*')) return true;
+  return !a.type.ends_with('*') && b.type.ends_with('*');
+}
+
+// That is no order that std::sort accepts: two types may each come before the other. So the clauses
+// are inserted one after the other, as Kubernetes does with so few. Of many the quality decides.
+std::vector<Clause> parse_accept(std::string_view accept) {
+  constexpr std::size_t kFew = 12;
+  std::vector<Clause> clauses;
+  for (std::string_view part : split(accept, ',')) clauses.push_back(parse_clause(trim(part)));
+  if (clauses.size() > kFew) {
+    std::ranges::stable_sort(clauses, std::greater<>(), &Clause::quality);
+    return clauses;
+  }
+  for (std::size_t next = 1; next < clauses.size(); ++next)
+    for (std::size_t i = next; i > 0 && comes_before(clauses[i], clauses[i - 1]); --i)
+      std::swap(clauses[i], clauses[i - 1]);
+  return clauses;
+}
+
+constexpr std::pair<Format, std::string_view> kFormats[] = {{Format::kJson, "application/json"},
+                                                            {Format::kYaml, "application/yaml"},
+                                                            {Format::kProtobuf, kProtobufType}};
+
+bool names(const Clause& c, std::string_view type) {
+  return c.type == type || c.is_any();
+}
+
+// What Kubernetes' router looks at, before anything else does.
+bool names_format(const Clause& c) {
+  return c.type == "*/*" ||
+         std::ranges::any_of(kFormats, [&](const auto& f) { return f.second == c.type; });
+}
+
+bool can_stream(Format format) {
+  return format != Format::kYaml;
+}
+
+bool can_stream_as_asked(const Clause& c, Format format) {
+  return c.stream.empty() || (c.stream == "watch" && can_stream(format));
+}
+
 bool take_shape(const Clause& c, bool transforms, View& view) {
-  if (c.as.empty()) return true;
+  if (!c.converts) return true;
   if (!transforms || c.group != "meta.k8s.io" || (c.version != "v1" && c.version != "v1beta1"))
     return false;
   view.table_version = c.version;
-  if (c.as == "Table")
+  if (c.as == "Table" && view.format != Format::kProtobuf)
     view.shape = View::Shape::kTable;
   else if (c.as == "PartialObjectMetadata")
     view.shape = View::Shape::kPartialObject;
@@ -62,31 +115,51 @@ bool take_shape(const Clause& c, bool transforms, View& view) {
 
 }  // namespace
 
+std::string_view View::content_type() const {
+  return kFormats[static_cast<std::size_t>(format)].second;
+}
+
 Result<View> negotiate(std::string_view accept, Offer offer) {
   if (trim(accept).empty()) return View{};
-  std::vector<Clause> clauses;
-  for (std::string_view part : split(accept, ',')) clauses.push_back(parse_clause(trim(part)));
-  std::ranges::stable_sort(clauses, std::greater<>(), &Clause::quality);
-  bool type_matched = false, only_yaml = false;
-  for (const Clause& c : clauses) {
-    bool json = c.type == "application/json" || c.type == "*/*" || c.type == "application/*";
-    bool yaml = c.type == "application/yaml";
-    if (!json && !yaml) continue;
-    type_matched = true;
-    only_yaml = yaml && offer.is_watch;
-    if (only_yaml) continue;
-    View view;
-    view.yaml = yaml;
-    if (take_shape(c, offer.transforms, view)) return view;
-  }
-  if (type_matched || offer.is_custom || clauses[0].type == "application/vnd.kubernetes.protobuf")
-    return fail(Error::of(
-        Reason::kNotAcceptable,
-        cat("only the following media types are accepted: ", only_yaml ? kWatched : kAccepted)));
-  std::string all = offer.is_list ? cat(kAccepted, ", ", kWatched) : std::string(kAccepted);
-  return fail(Error::of(Reason::kNotAcceptable,
-                        cat("406: Not Acceptable\n\nAvailable representations: ", all))
-                  .with({}));
+  const std::vector<Clause> clauses = parse_accept(accept);
+  if (!offer.is_custom && !std::ranges::any_of(clauses, names_format))
+    return fail(
+        not_acceptable(offer.is_list ? cat(kAccepted, ", ", kWatched) : std::string(kAccepted)));
+  auto refusal = [](std::string_view types) {
+    return fail(Error::of(Reason::kNotAcceptable,
+                          cat("only the following media types are accepted: ", types)));
+  };
+  for (const Clause& c : clauses)
+    for (const auto& [format, type] : kFormats) {
+      if (!names(c, type) || !can_stream_as_asked(c, format)) continue;
+      View view{.format = format};
+      if (!take_shape(c, offer.transforms, view)) continue;
+      if (view.is_plain_protobuf() && !offer.has_protobuf) continue;
+      // Events have no form in YAML, and the client prefers it to all others.
+      if (offer.is_watch && !can_stream(format)) return refusal(kWatched);
+      return view;
+    }
+  return refusal(kAccepted);
+}
+
+Error not_acceptable(std::string_view available) {
+  return Error::of(Reason::kNotAcceptable,
+                   cat("406: Not Acceptable\n\nAvailable representations: ", available))
+      .with({});
+}
+
+bool accepts(std::string_view accept, std::string_view type) {
+  if (trim(accept).empty()) return true;
+  return std::ranges::any_of(parse_accept(accept),
+                             [&](const Clause& c) { return c.type == "*/*" || c.type == type; });
+}
+
+std::optional<Format> negotiate_error(std::string_view accept) {
+  if (trim(accept).empty()) return Format::kJson;
+  for (const Clause& c : parse_accept(accept))
+    for (const auto& [format, type] : kFormats)
+      if (names(c, type) && !c.converts && can_stream_as_asked(c, format)) return format;
+  return std::nullopt;
 }
 
 bool wants_pretty(std::string_view user_agent, std::string_view parameter, bool has_parameter) {
@@ -99,11 +172,11 @@ std::string media_type(std::string_view content_type) {
   return lower(trim(content_type.substr(0, content_type.find(';'))));
 }
 
-Result<BodyFormat> body_format(std::string_view content_type) {
+Result<Format> body_format(std::string_view content_type) {
   std::string type = media_type(content_type);
-  if (trim(content_type).empty() || type == "application/json") return BodyFormat::kJson;
-  if (type == "application/yaml") return BodyFormat::kYaml;
-  if (type == "application/vnd.kubernetes.protobuf") return BodyFormat::kProtobuf;
+  if (trim(content_type).empty() || type == "application/json") return Format::kJson;
+  if (type == "application/yaml") return Format::kYaml;
+  if (type == "application/vnd.kubernetes.protobuf") return Format::kProtobuf;
   return fail(Error::of(
       Reason::kUnsupportedMediaType,
       cat("the body of the request was in an unknown format - accepted media types include: ",

@@ -8,6 +8,7 @@
 #include "json/print.h"
 #include "json/yaml.h"
 #include "rest/present/status.h"
+#include "schema/wire/protobuf_writer.h"
 
 namespace cardea::rest {
 
@@ -103,13 +104,58 @@ std::string internal_type(const catalog::Resource& r, bool is_list) {
   return cat("*", group, ".", is_list ? r.list_kind : r.kind);
 }
 
+// A document in text. Protobuf is none: see `write_document`.
 std::string printed(const Value& document, const View& view) {
-  if (view.yaml) return json::print_yaml(document);
+  if (view.format == Format::kYaml) return json::print_yaml(document);
   if (view.pretty) return print_pretty(document) + "\n";
   return json::print_object(document) + "\n";
 }
 
+void write_document(http::Response& response, const Value& document, const View& view,
+                    const catalog::Catalog* catalog) {
+  if (view.format != Format::kProtobuf) {
+    response.headers.add("Content-Type", view.content_type());
+    response.body = http::Body(printed(document, view));
+    return;
+  }
+  const schema::Schema* type = catalog ? protobuf_type(*catalog, document) : nullptr;
+  if (!type) {
+    Error error = not_in_protobuf(document);
+    if (response.status < 400) response.status = status_code(error);
+    return write_document(response, status_document(error), View{}, nullptr);
+  }
+  response.headers.add("Content-Type", view.content_type());
+  response.body = http::Body(schema::encode_enveloped(*type, document).bytes);
+}
+
+// An error has the format that the client accepts for it, whatever shape it wants of objects.
+void write_error(http::Response& response, const Value& status, const Frame& frame) {
+  if (auto format = negotiate_error(frame.accept)) {
+    View view{.format = *format, .pretty = frame.view.pretty};
+    return write_document(response, status, view, frame.catalog);
+  }
+  response.headers.add("Content-Type", "application/json");
+  response.body = http::Body(print_pretty(status));
+}
+
 }  // namespace
+
+const schema::Schema* protobuf_type(const catalog::Catalog& catalog, const Value& document) {
+  std::string_view api_version = document["apiVersion"].as_string();
+  auto slash = api_version.find('/');
+  bool has_group = slash != std::string_view::npos;
+  std::string_view version = has_group ? api_version.substr(slash + 1) : api_version;
+  // Discovery leaves the version out.
+  return catalog.kind_type(has_group ? api_version.substr(0, slash) : "",
+                           version.empty() ? "v1" : version, document["kind"].as_string());
+}
+
+Error not_in_protobuf(const Value& document) {
+  return Error::of(Reason::kNotAcceptable,
+                   cat("object ", document["kind"].as_string(),
+                       " does not implement the protobuf marshalling interface and cannot be "
+                       "encoded to a protobuf message"));
+}
 
 std::string print_pretty(const Value& value) {
   std::string out;
@@ -143,7 +189,6 @@ http::Response present(Result<Answer> answer, const Frame& frame,
                        const std::vector<std::string>& warnings) {
   http::Response response;
   response.headers.add("Cache-Control", "no-cache, private");
-  View view = frame.view;
   if (answer && !answer->is_raw && answer->transforms) {
     auto document = shaped(answer->document, answer->is_list, frame);
     if (document)
@@ -154,10 +199,9 @@ http::Response present(Result<Answer> answer, const Frame& frame,
   if (!answer) {
     const Error& error = answer.error();
     response.status = status_code(error);
-    response.headers.add("Content-Type", view.content_type());
     if (error.details && error.details->retry_after_seconds)
       response.headers.add("Retry-After", std::to_string(error.details->retry_after_seconds));
-    response.body = http::Body(printed(status_document(error), view));
+    write_error(response, status_document(error), frame);
   } else if (answer->is_raw) {
     response.status = answer->status;
     response.headers.add("Content-Type",
@@ -165,9 +209,11 @@ http::Response present(Result<Answer> answer, const Frame& frame,
     response.body = std::move(answer->body);
   } else {
     response.status = answer->status;
-    response.headers.add("Content-Type",
-                         answer->content_type.empty() ? view.content_type() : answer->content_type);
-    response.body = http::Body(printed(answer->document, view));
+    if (answer->status >= 400)
+      write_error(response, answer->document, frame);
+    else
+      write_document(response, answer->document, frame.view, frame.catalog);
+    if (!answer->content_type.empty()) response.headers.set("Content-Type", answer->content_type);
   }
   if (answer)
     for (const auto& [name, value] : answer->headers) response.headers.set(name, value);

@@ -153,16 +153,8 @@ std::optional<Result<Answer>> SelfDescription::document(http::Request& request,
   auto found = std::ranges::find(documents_, path, &Document::path);
   if (found == documents_.end()) return std::nullopt;
   if (request.method != "GET") return fail(method_not_allowed());
-  bool fits = request.headers.get("accept").empty();
-  for (std::string_view accepted : split(request.headers.get("accept"), ',')) {
-    std::string type = media_type(accepted);
-    fits |= type == "*/*" || type == "application/*" || type == found->content_type;
-  }
-  if (!fits)
-    return fail(
-        Error::of(Reason::kNotAcceptable,
-                  cat("406: Not Acceptable\n\nAvailable representations: ", found->content_type))
-            .with({}));
+  if (!accepts(request.headers.get("accept"), found->content_type))
+    return fail(not_acceptable(found->content_type));
   Answer a;
   a.is_raw = true;
   a.content_type = found->content_type;
@@ -189,10 +181,8 @@ std::optional<Result<Answer>> SelfDescription::discovery(http::Request& request,
       case catalog::DiscoveryForm::kNotAcceptable:
         break;
     }
-    return fail(Error::of(
-        Reason::kNotAcceptable,
-        "only the following media types are accepted: application/json, application/yaml, "
-        "application/vnd.kubernetes.protobuf"));
+    auto view = negotiate(accept, {.is_custom = path == "/apis"});
+    return fail(view ? not_acceptable("application/json") : view.error());
   }
   auto parts = split(path.substr(1), '/');
   std::optional<Value> document;
@@ -203,9 +193,18 @@ std::optional<Result<Answer>> SelfDescription::discovery(http::Request& request,
     document = catalog::resource_list(*catalog, parts[1], parts[2]);
   if (!document) return std::nullopt;
   // The aggregated form exists for everything at once only.
-  auto view = negotiate(accept, {});
+  auto view = negotiate(accept, {.is_custom = parts[0] == "apis" && parts.size() == 2});
   if (!view) return fail(view.error());
   return plain_document(std::move(*document));
+}
+
+Format SelfDescription::format_of(const http::Request& request, const authz::RequestInfo& info) {
+  std::string_view path = info.path;
+  bool is_discovery = path == "/api" || path == "/apis" || path.starts_with("/api/") ||
+                      path.starts_with("/apis/");
+  if (!is_discovery) return Format::kJson;
+  auto view = negotiate(request.headers.get("accept"), {});
+  return view ? view->format : Format::kJson;
 }
 
 std::optional<Result<Answer>> SelfDescription::answer(http::Request& request,
@@ -215,6 +214,8 @@ std::optional<Result<Answer>> SelfDescription::answer(http::Request& request,
   bool reads = request.method == "GET" || request.method == "HEAD";
   if (info.path == "/version" || info.path == "/version/") {
     if (!reads) return fail(method_not_allowed());
+    if (!accepts(request.headers.get("accept"), "application/json"))
+      return fail(not_acceptable("application/json"));
     return plain_document(version_document());
   }
   if (info.path == "/metrics") {

@@ -26,6 +26,9 @@ class SelfDescription {
   // Serves `body` at `path` to callers that may get it, for an hour. Before the first request.
   void add_document(std::string path, std::string content_type, std::string body);
 
+  // The format of documents at this path. Discovery has a choice, all others are JSON.
+  static Format format_of(const http::Request& request, const authz::RequestInfo& info);
+
   // nullopt: no such path.
   std::optional<Result<Answer>> answer(http::Request& request, const authz::RequestInfo& info);
 

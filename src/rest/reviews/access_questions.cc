@@ -144,7 +144,7 @@ Result<void> check(const Call& call, const Value& review) {
 std::optional<std::string> plain_answer(Call& call, const authz::Chain& chain) {
   auto options = write_options(call.info.query, "CreateOptions");
   auto format = body_format(call.request().headers.get("content-type"));
-  if (!options || !format || *format != BodyFormat::kJson || !call.view.is_plain_json() ||
+  if (!options || !format || *format != Format::kJson || !call.view.is_plain_json() ||
       call.request().body_too_large)
     return std::nullopt;
   if (call.services.admission.handles(

@@ -103,19 +103,44 @@ Result<void> check_version_and_kind(const Expected& e, const Value& object, std:
                               ") does not match the expected API version (", want, ")")));
 }
 
+Value kind_of(const schema::Envelope& envelope) {
+  Value out = Value::object();
+  // A version with more than one slash says nothing to Kubernetes.
+  if (!envelope.api_version.empty() && std::ranges::count(envelope.api_version, '/') < 2)
+    out.set("apiVersion", envelope.api_version);
+  if (!envelope.kind.empty()) out.set("kind", envelope.kind);
+  return out;
+}
+
 // An object in its Protobuf envelope, which names its kind.
+Result<Document> read_enveloped(const schema::Schema* type, const schema::Envelope& envelope) {
+  Value object = Value::object();
+  if (type) {
+    auto read = schema::decode_protobuf(*type, envelope.raw);
+    if (!read) return fail(read.error());
+    object = std::move(*read);
+  }
+  for (const json::Member& m : kind_of(envelope).members()) object.set(m.key(), m.value);
+  return Document{std::move(object), {}, {}};
+}
+
 Result<Document> read_protobuf(const schema::Schema* type, std::string_view body) {
   auto envelope = schema::open_envelope(body);
   if (!envelope) return fail(envelope.error());
-  Result<Value> object = Value();
-  if (envelope->content_type == "application/json")
-    object = json::parse(envelope->raw);
-  else if (type)
-    object = schema::decode_protobuf(*type, envelope->raw);
-  if (!object) return fail(object.error());
-  if (!envelope->api_version.empty()) object->set("apiVersion", envelope->api_version);
-  if (!envelope->kind.empty()) object->set("kind", envelope->kind);
-  return Document{std::move(*object), {}, {}};
+  return read_enveloped(type, *envelope);
+}
+
+// The same, of the expected kind.
+Result<Document> read_protobuf(const Expected& e, std::string_view body) {
+  auto envelope = schema::open_envelope(body);
+  if (!envelope) return unrecognized(e, envelope.error().message, body);
+  if (auto fits = check_version_and_kind(e, kind_of(*envelope), body); !fits)
+    return fail(fits.error());
+  auto read = read_enveloped(e.schema, *envelope);
+  if (!read)
+    return fail(bad_request(cat(e.kind, " in version ", quoted(e.version),
+                                " cannot be handled as a ", e.kind, ": ", read.error().message)));
+  return read;
 }
 
 Result<Value> finish(const Expected& e, const Document& document, std::string_view text,
@@ -183,8 +208,8 @@ Result<Document> read_document(Call& call, const schema::Schema* type) {
   if (request.body.empty()) return Document{};
   auto format = body_format(request.headers.get("content-type"));
   if (!format) return fail(format.error());
-  if (*format == BodyFormat::kProtobuf) return read_protobuf(type, request.body);
-  if (*format == BodyFormat::kYaml) return json::parse_yaml(request.body, kMaxBody);
+  if (*format == Format::kProtobuf) return read_protobuf(type, request.body);
+  if (*format == Format::kYaml) return json::parse_yaml(request.body, kMaxBody);
   auto document = json::parse_document(request.body);
   if (!document)
     return fail(bad_request(
@@ -200,17 +225,17 @@ Result<Value> read_object(Call& call, const Expected& e, FieldValidation validat
   std::string_view body = request.body;
   Document document;
   std::string_view text;
-  if (*format == BodyFormat::kProtobuf) {
+  if (*format == Format::kProtobuf) {
     // Custom resources have no Protobuf form.
     if (e.resource->is_custom && e.schema == e.resource->schema)
       return fail(Error::of(
           Reason::kUnsupportedMediaType,
           "the body of the request was in an unknown format - accepted media types include: "
           "application/json, application/yaml"));
-    auto read = read_protobuf(e.schema, body);
-    if (!read) return unrecognized(e, read.error().message, body);
+    auto read = read_protobuf(e, body);
+    if (!read) return fail(read.error());
     document = std::move(*read);
-  } else if (*format == BodyFormat::kYaml) {
+  } else if (*format == Format::kYaml) {
     auto parsed = json::parse_yaml(body, kMaxBody);
     if (!parsed) return unrecognized(e, parsed.error().message, body);
     document = std::move(*parsed);

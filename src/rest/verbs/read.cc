@@ -3,7 +3,9 @@
 
 #include "base/strings.h"
 #include "json/print.h"
+#include "rest/audit_trail.h"
 #include "rest/present/status.h"
+#include "rest/present/stored_protobuf.h"
 #include "rest/verbs/continue_token.h"
 #include "rest/verbs/options.h"
 #include "rest/verbs/request_match.h"
@@ -32,6 +34,20 @@ Result<void> check_not_in_the_future(const store::Store& store, store::Revision 
 bool is_stored_as_asked(const Call& call) {
   return call.resource->storage_version == call.resource->version &&
          call.resource->storage_group == call.resource->group && !call.resource->is_custom;
+}
+
+// Whether the answer is what is kept with the records. An audit event needs it as text.
+bool is_kept_protobuf(const Call& call) {
+  return call.view.is_plain_protobuf() && call.resource->has_protobuf && is_stored_as_asked(call) &&
+         !(call.trail && call.trail->shows_answers());
+}
+
+Answer protobuf_answer(http::Body body) {
+  Answer answer;
+  answer.is_raw = true;
+  answer.content_type = kProtobufType;
+  answer.body = std::move(body);
+  return answer;
 }
 
 // The state that a page belongs to is gone. The client may go on from the same key in today's
@@ -177,6 +193,17 @@ http::Body list_bytes(const Call& call, const Selected& s, const Value& metadata
   return http::Body(std::move(out));
 }
 
+http::Body protobuf_list(const Call& call, const Selected& s, const Value& metadata) {
+  const schema::Schema* list_meta = call.catalog->type(
+      "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta");
+  CARDEA_CHECK(list_meta);
+  std::vector<std::string_view> items;
+  items.reserve(s.records.size());
+  for (const auto& r : s.records) items.push_back(stored_protobuf(*r, *call.resource).message());
+  return http::Body(schema::enveloped_list(call.resource->api_version(), call.resource->list_kind,
+                                           schema::encode_protobuf(*list_meta, metadata), items));
+}
+
 }  // namespace
 
 Result<Value> read_current(const Call& call) {
@@ -206,6 +233,7 @@ Task<Result<Answer>> get(Call& call) {
     answer.body = stored_body(std::move(record));
     co_return answer;
   }
+  if (is_kept_protobuf(call)) co_return protobuf_answer(stored_protobuf_body(std::move(record), r));
   co_return Answer::of(converted(parse_stored(*record), *call.catalog->storage_of(r), r));
 }
 
@@ -217,13 +245,15 @@ Task<Result<Answer>> list(Call& call) {
   auto page = plan(call, *options);
   if (!page) co_return fail(page.error());
   bool as_bytes = call.view.is_plain_json() && is_stored_as_asked(call);
-  auto selected = select(call, *page, *selection, !as_bytes);
+  bool as_protobuf = is_kept_protobuf(call);
+  auto selected = select(call, *page, *selection, !as_bytes && !as_protobuf);
   if (!selected && selected.error().reason == Reason::kExpired && page->token)
     co_return expired_page(*page->token);
   if (!selected) co_return fail(selected.error());
   Value metadata = list_metadata(
       *selected, *page, *selection,
       call.resource->is_custom && call.view.shape == View::Shape::kObject);
+  if (as_protobuf) co_return protobuf_answer(protobuf_list(call, *selected, metadata));
   Answer answer;
   answer.is_list = true;
   if (as_bytes) {

@@ -4,9 +4,11 @@
 #include "json/print.h"
 #include "rest/present/presentation.h"
 #include "rest/present/status.h"
+#include "rest/present/stored_protobuf.h"
 #include "rest/write/object_rules.h"
 #include "rest/write/stored_object.h"
 #include "schema/wire/decode.h"
+#include "schema/wire/protobuf_writer.h"
 
 namespace cardea::rest {
 
@@ -18,12 +20,24 @@ bool is_plain(const WatchView& v) {
   return v.view.shape == View::Shape::kObject && v.resource == v.storage && !v.resource->is_custom;
 }
 
-std::string framed(std::string_view type, std::string_view object) {
-  return cat("{\"type\":\"", type, "\",\"object\":", object, "}\n");
+// A document that is in the shape of the view already.
+std::string framed(std::string_view type, const Value& document, const WatchView& v) {
+  if (v.view.format != Format::kProtobuf)
+    return cat("{\"type\":\"", type, "\",\"object\":", json::print_object(document), "}\n");
+  const schema::Schema* form = protobuf_type(*v.catalog, document);
+  if (!form) return framed("ERROR", status_document(not_in_protobuf(document)), v);
+  return schema::watch_frame(type, schema::encode_enveloped(*form, document).bytes);
 }
 
+// The object as it lies in the record.
 std::string plain_event(std::string_view type, const store::Record& record,
-                        store::Revision revision) {
+                        store::Revision revision, const WatchView& v) {
+  if (v.view.format == Format::kProtobuf) {
+    // The last state of a deleted object has another revision than the one that was kept.
+    if (revision == record.mod_revision)
+      return schema::watch_frame(type, stored_protobuf(record, *v.storage).bytes);
+    return framed(type, parse_stored(record, revision), v);
+  }
   std::string out = cat("{\"type\":\"", type, "\",\"object\":");
   append_stored(out, record, false, revision);
   out += "}\n";
@@ -73,7 +87,7 @@ std::shared_ptr<const std::string> WatchEvent::bytes_for(const WatchView& v) {
   bool gone = type == "DELETED";
   std::string bytes;
   if (is_plain(v))
-    bytes = plain_event(type, gone ? *event_->previous : *event_->record, event_->revision);
+    bytes = plain_event(type, gone ? *event_->previous : *event_->record, event_->revision, v);
   else
     bytes = encode_event(type, gone ? previous(v) : current(v), v);
   encoded_.push_back({v, type, std::make_shared<const std::string>(std::move(bytes))});
@@ -88,12 +102,11 @@ std::string encode_event(std::string_view type, const Value& object, const Watch
               .table_headers = v.table_headers,
               .now = v.clock->now()};
   auto form = shaped(object, false, frame);
-  Value shown = form ? std::move(*form) : object;
-  return framed(type, json::print_object(shown));
+  return framed(type, form ? *form : object, v);
 }
 
 std::string added_event(const store::Record& record, const WatchView& v) {
-  if (is_plain(v)) return plain_event("ADDED", record, record.mod_revision);
+  if (is_plain(v)) return plain_event("ADDED", record, record.mod_revision, v);
   return encode_event("ADDED", converted(parse_stored(record), *v.storage, *v.resource), v);
 }
 
@@ -108,8 +121,8 @@ std::string bookmark_event(store::Revision revision, bool ends_initial_events, c
   return encode_event("BOOKMARK", object, v);
 }
 
-std::string error_event(const Error& error) {
-  return framed("ERROR", json::print_object(status_document(error)));
+std::string error_event(const Error& error, const WatchView& v) {
+  return framed("ERROR", status_document(error), v);
 }
 
 }  // namespace cardea::rest

@@ -26,7 +26,7 @@ struct WatchView {
   // Two watchers with the same form read the same bytes.
   bool same_form(const WatchView& other) const {
     return resource == other.resource && view.shape == other.view.shape &&
-           view.table_version == other.view.table_version &&
+           view.format == other.view.format && view.table_version == other.view.table_version &&
            include_object == other.include_object && table_headers == other.table_headers;
   }
 };
@@ -57,11 +57,11 @@ class WatchEvent {
   std::vector<Encoded> encoded_;
 };
 
-// `{"type":"ADDED","object":{...}}` and a newline, in the form of the view.
+// In the form of the view: `{"type":"ADDED","object":{...}}` and a newline, or a frame of Protobuf.
 std::string encode_event(std::string_view type, const json::Value& object, const WatchView& view);
 std::string added_event(const store::Record& record, const WatchView& view);
 std::string bookmark_event(store::Revision revision, bool ends_initial_events,
                            const WatchView& view);
-std::string error_event(const Error& error);
+std::string error_event(const Error& error, const WatchView& view);
 
 }  // namespace cardea::rest

@@ -194,7 +194,9 @@ Result<Answer> WatchHub::watch(Call& call) {
 
   http::Response head;
   head.headers.add("Cache-Control", "no-cache, private");
-  head.headers.add("Content-Type", "application/json");
+  head.headers.add("Content-Type", call.view.format == Format::kProtobuf
+                                       ? cat(kProtobufType, ";stream=watch")
+                                       : std::string(call.view.content_type()));
   std::string prefix = collection_prefix(*call.resource, call.info.namespace_name);
   auto channel = channel_for(prefix);
   if (!channel) return fail(channel.error());
@@ -226,7 +228,7 @@ Result<Answer> WatchHub::watch(Call& call) {
                                                      store_.compacted_revision(), ")"));
         if (call.trail) call.trail->begin_stream(head);
         auto stream = call.exchange->stream(std::move(head));
-        stream->write(http::Piece::of(error_event(gone)));
+        stream->write(http::Piece::of(error_event(gone, watcher->view)));
         stream->finish();
         return streaming;
       }
