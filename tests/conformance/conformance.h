@@ -41,4 +41,7 @@ Counts run_granular(const std::string& path);
 // The folder http/: the owners of fields after each recorded write, computed without a server.
 Counts run_ownership(const std::string& folder);
 
+// The folder protobuf/: what we write in Protobuf, byte for byte, and what we read from it.
+Counts run_protobuf(const std::string& folder);
+
 }  // namespace cardea::conformance

@@ -54,6 +54,9 @@ TEST(Conformance, OwnersOfFields) {
 TEST(Conformance, ChangedFields) {
   expect_no_difference(run_smd_compare, "smd-compare.json");
 }
+TEST(Conformance, Protobuf) {
+  expect_no_difference(run_protobuf, "protobuf");
+}
 
 }  // namespace
 }  // namespace cardea::conformance

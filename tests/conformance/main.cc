@@ -90,6 +90,7 @@ constexpr std::array kParts{
     Part{"cel-partial-unknowns.jsonl", run_cel},
     Part{"cel-attribute-patterns.jsonl", run_cel},
     Part{"cel-unparse.jsonl", run_cel},
+    Part{"protobuf", run_protobuf},
     Part{"http",
          [](const std::string& path) {
            Counts counts = run_ownership(path);
