@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "authz/rbac/hash.h"
 
@@ -43,54 +44,31 @@ std::uint64_t Index::key_of(std::uint64_t subject, std::uint8_t form, std::uint6
   return key;
 }
 
-const Index::Bucket* Index::Map::find(std::uint64_t key) const {
-  const Page* page = pages_[key >> 58].get();
-  if (!page) return nullptr;
-  const Shard* shard = page->shards[(key >> 52) & (kWidth - 1)].get();
-  if (!shard) return nullptr;
-  auto at = std::ranges::lower_bound(shard->buckets, key, {}, &Bucket::key);
-  return at != shard->buckets.end() && at->key == key ? &*at : nullptr;
+Index::Bucket& Index::edit(std::uint64_t key) {
+  auto is_key = [key](const Bucket* b) { return b->key == key; };
+  Bucket** place = buckets_.edit(key, is_key);
+  if (!place) {
+    auto* made = new Bucket(key);
+    buckets_.insert(made);
+    BucketTraits::release(made);  // the table keeps it
+    return *made;
+  }
+  if (!(*place)->is_unique()) {
+    auto* copy = new Bucket(**place);
+    BucketTraits::release(std::exchange(*place, copy));
+  }
+  return **place;
 }
 
-Index::Map::Shard& Index::Map::own(std::uint64_t key) {
-  std::shared_ptr<Page>& page = pages_[key >> 58];
-  if (!page)
-    page = std::make_shared<Page>();
-  else if (page.use_count() > 1)
-    page = std::make_shared<Page>(*page);
-  std::shared_ptr<Shard>& shard = page->shards[(key >> 52) & (kWidth - 1)];
-  if (!shard)
-    shard = std::make_shared<Shard>();
-  else if (shard.use_count() > 1)
-    shard = std::make_shared<Shard>(*shard);
-  return *shard;
-}
-
-Index::Bucket& Index::Map::edit(std::uint64_t key) {
-  auto& buckets = own(key).buckets;
-  auto at = std::ranges::lower_bound(buckets, key, {}, &Bucket::key);
-  if (at == buckets.end() || at->key != key) at = buckets.insert(at, Bucket{.key = key});
-  return *at;
-}
-
-void Index::Map::erase(std::uint64_t key) {
-  auto& buckets = own(key).buckets;
-  auto at = std::ranges::lower_bound(buckets, key, {}, &Bucket::key);
-  if (at != buckets.end() && at->key == key) buckets.erase(at);
-}
-
-void Index::Map::for_each(const std::function<void(const Bucket&)>& visit) const {
-  for (const auto& page : pages_)
-    if (page)
-      for (const auto& shard : page->shards)
-        if (shard) std::ranges::for_each(shard->buckets, visit);
+void Index::erase(std::uint64_t key) {
+  buckets_.erase(key, [key](const Bucket* b) { return b->key == key; });
 }
 
 void Index::for_each(const std::function<bool(const Policy&)>& wanted,
                      const std::function<void(const Policy&)>& visit) const {
   std::map<std::pair<std::string_view, std::string_view>, const Policy*> found;
-  map_.for_each([&](const Bucket& bucket) {
-    for (const PolicyPtr& p : bucket.policies)
+  buckets_.for_each([&](const Bucket* bucket) {
+    for (const PolicyPtr& p : bucket->policies)
       if (wanted(*p))
         found.emplace(std::pair(std::string_view(p->namespace_name()), std::string_view(p->name())),
                       p.get());
@@ -140,16 +118,16 @@ void Index::change(const PolicyPtr& policy, bool is_there) {
       for (const std::string& space : values(reach.namespaces, form & kNamespace))
         for (const std::string& name : values(reach.names, form & kName)) {
           std::uint64_t key = key_of(subject, form, hash(resource), hash(space), hash(name));
-          Bucket& bucket = map_.edit(key);
+          Bucket& bucket = edit(key);
           if (is_there)
             bucket.policies.push_back(policy);
           else
             std::erase(bucket.policies, policy);
-          if (bucket.policies.empty()) map_.erase(key);
-          Bucket& forms = map_.edit(subject);
+          if (bucket.policies.empty()) erase(key);
+          Bucket& forms = edit(subject);
           forms.forms[form] += is_there ? 1 : -1;
           if (std::ranges::all_of(forms.forms, [](std::uint32_t n) { return n == 0; }))
-            map_.erase(subject);
+            erase(subject);
         }
   };
   if (!reach.subjects)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "authz/access/policy.h"
+#include "base/trie.h"
 
 namespace cardea::authz::access {
 
@@ -59,30 +60,34 @@ class Index {
   enum Part : std::uint8_t { kResource = 1, kNamespace = 2, kName = 4 };
   static constexpr std::size_t kForms = 8;
 
-  struct Bucket {
+  struct Bucket : Counted {
     std::uint64_t key = 0;
     std::vector<PolicyPtr> policies;               // of a whole key
     std::array<std::uint32_t, kForms> forms = {};  // of a subject: how many of each form there are
-  };
-  // A map in two levels of shards that copies what it changes and shares the rest.
-  class Map {
-   public:
-    const Bucket* find(std::uint64_t key) const;
-    Bucket& edit(std::uint64_t key);
-    void erase(std::uint64_t key);
-    void for_each(const std::function<void(const Bucket&)>& visit) const;
 
-   private:
-    static constexpr std::size_t kWidth = 64;
-    struct Shard {
-      std::vector<Bucket> buckets;  // sorted by key
-    };
-    struct Page {
-      std::array<std::shared_ptr<Shard>, kWidth> shards;
-    };
-    Shard& own(std::uint64_t key);
-    std::array<std::shared_ptr<Page>, kWidth> pages_;
+    explicit Bucket(std::uint64_t k) : key(k) {}
+    Bucket(const Bucket& other)
+        : Counted(), key(other.key), policies(other.policies), forms(other.forms) {}
   };
+  struct BucketTraits {
+    using Item = Bucket*;
+    static constexpr std::uint32_t kLeafMax = 4;
+    static std::uint64_t hash(const Bucket* b) { return b->key; }
+    static bool less(const Bucket* a, const Bucket* b) { return a->key < b->key; }
+    static void retain(const Bucket* b) { b->retain(); }
+    static void release(const Bucket* b) {
+      if (b->release()) delete b;
+    }
+  };
+
+  const Bucket* bucket_at(std::uint64_t key) const {
+    for (const Bucket* b : buckets_.find(key))
+      if (b->key == key) return b;
+    return nullptr;
+  }
+  // A bucket that no copy of this index shares, made when there was none.
+  Bucket& edit(std::uint64_t key);
+  void erase(std::uint64_t key);
 
   static std::uint64_t hash(std::string_view part);
   static std::uint64_t any_subject();
@@ -96,7 +101,7 @@ class Index {
   void for_each(const std::function<bool(const Policy&)>& wanted,
                 const std::function<void(const Policy&)>& visit) const;
 
-  Map map_;
+  Trie<BucketTraits> buckets_;
   std::size_t size_ = 0, denials_ = 0;
 };
 
@@ -104,11 +109,11 @@ template <typename Wanted>
 void Index::look(const Attributes& a, Found& out, Wanted wanted) const {
   std::uint64_t resource = hash(a.resource), space = hash(a.namespace_name), name = hash(a.name);
   auto look_for = [&](std::uint64_t subject) {
-    const Bucket* forms = map_.find(subject);
+    const Bucket* forms = bucket_at(subject);
     if (!forms) return;
     for (std::uint8_t form = 0; form < kForms; ++form) {
       if (forms->forms[form] == 0) continue;
-      const Bucket* bucket = map_.find(key_of(subject, form, resource, space, name));
+      const Bucket* bucket = bucket_at(key_of(subject, form, resource, space, name));
       if (!bucket) continue;
       for (const PolicyPtr& p : bucket->policies)
         if (wanted(*p) && p->selects(a) && std::ranges::find(out, p.get()) == out.end())

@@ -73,6 +73,8 @@ Policy::Policy(std::string_view namespace_name, std::string_view name, const Val
   read_subjects(spec["subjects"]);
   any_rule_ = spec["rules"].empty();
   rules_ = rbac::read_rules(spec["rules"]);
+  names_objects_ = std::ranges::any_of(
+      rules_, [](const rbac::PolicyRule& rule) { return !rule.resource_names.empty(); });
   compile(spec);
   find_reach();
 }
@@ -296,7 +298,7 @@ bool Policy::says_verb(const Attributes& a) const {
 }
 
 std::optional<std::vector<std::string>> Policy::denied_names(const Attributes& a) const {
-  if (any_rule_) return std::nullopt;
+  if (any_rule_ || !names_objects_) return std::nullopt;
   std::vector<std::string> out;
   for (const rbac::PolicyRule& r : rules_) {
     if (rbac::rule_allows(r, a)) return std::nullopt;

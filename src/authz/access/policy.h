@@ -104,6 +104,7 @@ class Policy : public Explanation::Source, public std::enable_shared_from_this<P
   bool any_subject_ = true;
   std::vector<rbac::PolicyRule> rules_;
   bool any_rule_ = true;
+  bool names_objects_ = false;  // some rule is about objects of these names alone
   std::shared_ptr<const cel::Program> program_;
   bool needs_object_ = false, is_fixed_ = false, reads_name_ = false, reads_user_ = false;
   mutable std::once_flag residue_made_;

@@ -9,12 +9,12 @@
 #include "authz/decision.h"
 #include "authz/namespace_policy/documents.h"
 #include "authz/namespace_policy/role.h"
-#include "authz/rbac/trie.h"
+#include "base/trie.h"
 
 namespace cardea::authz::namespace_policy {
 
 // One subject of one role binding.
-struct Grant : rbac::Counted {
+struct Grant : Counted {
   bool is_group = false;
   std::string subject;
   std::uint64_t hash = 0;  // of the subject
@@ -55,7 +55,7 @@ class Index : public Explanation::Source {
                        const json::Value& before, const json::Value& after);
 
   // The bindings of a namespace.
-  class Scope : public rbac::Counted {
+  class Scope : public Counted {
    public:
     const std::string& name() const { return name_; }
     // Why this state must not decide; empty when everything could be read.
@@ -80,7 +80,7 @@ class Index : public Explanation::Source {
     };
     std::string name_, problem_;
     std::map<std::string, std::string, std::less<>> problems_;  // by container
-    rbac::Trie<GrantTraits> grants_;
+    Trie<GrantTraits> grants_;
   };
   // Null: nothing binds there.
   const Scope* scope(std::string_view namespace_name) const;
@@ -129,8 +129,8 @@ class Index : public Explanation::Source {
 
   std::string master_;
   std::shared_ptr<const ResourceGroups> groups_;
-  rbac::Trie<ScopeTraits> scopes_;
-  rbac::Trie<RoleTraits> roles_;
+  Trie<ScopeTraits> scopes_;
+  Trie<RoleTraits> roles_;
   std::size_t denying_roles_ = 0, unread_scopes_ = 0;
 };
 

@@ -8,7 +8,7 @@
 #include "authz/namespace_policy/documents.h"
 #include "authz/namespace_policy/restriction.h"
 #include "authz/namespace_policy/words.h"
-#include "authz/rbac/trie.h"
+#include "base/trie.h"
 
 namespace cardea::authz::namespace_policy {
 
@@ -27,7 +27,7 @@ enum class Match : std::uint8_t {
 // A role that could not be read has a problem and no rules: users that are bound to it are
 // denied. A rule that names an unknown resource group, or has an unknown restriction, fails
 // closed by itself: its denials hold, and it allows nothing.
-class CompiledRole : public rbac::Counted {
+class CompiledRole : public Counted {
  public:
   CompiledRole(std::string_view namespace_name, std::string_view name, std::vector<Rule> rules,
                std::string problem, const ResourceGroups& groups);

@@ -47,7 +47,6 @@ void Graph::put(const Binding& b, bool is_there) {
 }
 
 void Graph::publish() {
-  links_.seal();
   current_.set(std::make_shared<const LinkSet>(links_));
 }
 

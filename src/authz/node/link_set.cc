@@ -1,24 +1,10 @@
 #include "authz/node/link_set.h"
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
-#include <vector>
 
 namespace cardea::authz::node {
 namespace {
-
-constexpr int kBits = 5;  // thirty-two ways at each level
-
-// Five bits of the key. Past the 128 bits there is nothing to tell keys apart, and equal keys never
-// get there.
-unsigned slot_of(LinkKey key, int level) {
-  int at = level * kBits;
-  if (at >= 64) return key.high >> (at - 64) & 31;
-  unsigned bits = key.low >> at & 31;
-  if (at + kBits > 64) bits |= key.high << (64 - at) & 31;
-  return bits;
-}
 
 class SipHash {
  public:
@@ -94,109 +80,32 @@ LinkKey LinkHash::operator()(std::uint8_t kind, std::string_view a, std::string_
   return hash.finish();
 }
 
-// A slot holds nothing, one entry, or a child with at least two entries below it.
-struct LinkSet::Node {
-  struct Entry {
-    LinkKey key;
-    std::uint32_t count;
-  };
-
-  std::uint64_t edition = 0;
-  std::uint32_t entry_slots = 0, child_slots = 0;
-  std::vector<Entry> entries;  // in the order of their slots, as are the children
-  std::vector<NodePtr> children;
-
-  static std::size_t index(std::uint32_t slots, unsigned slot) {
-    return std::popcount(slots & ((1u << slot) - 1));
-  }
-};
-
 std::uint32_t LinkSet::count(LinkKey key) const {
-  const Node* at = root_.get();
-  for (int level = 0; at; ++level) {
-    unsigned slot = slot_of(key, level);
-    if (at->entry_slots >> slot & 1) {
-      const Node::Entry& e = at->entries[Node::index(at->entry_slots, slot)];
-      return e.key == key ? e.count : 0;
-    }
-    if (!(at->child_slots >> slot & 1)) return 0;
-    at = at->children[Node::index(at->child_slots, slot)].get();
-  }
+  for (const Entry& e : entries_.find(key.low))
+    if (e.key == key) return static_cast<std::uint32_t>(e.count);
   return 0;
 }
 
 void LinkSet::add(LinkKey key, std::uint32_t times) {
-  if (times) edit(root_, 0, key, times, edition_);
+  if (times == 0) return;
+  auto is_key = [key](const Entry& e) { return e.key == key; };
+  if (Entry* known = entries_.edit(key.low, is_key))
+    known->count += times;
+  else
+    entries_.insert({key, times});
 }
 
 void LinkSet::remove(LinkKey key, std::uint32_t times) {
-  std::uint32_t there = count(key);
-  if (std::uint32_t taken = std::min(there, times))
-    edit(root_, 0, key, -std::int64_t{taken}, edition_);
-}
-
-void LinkSet::edit(NodePtr& at, int level, LinkKey key, std::int64_t change,
-                   std::uint64_t edition) {
-  if (!at)
-    at = std::make_shared<Node>();
-  else if (at->edition != edition)
-    at = std::make_shared<Node>(*at);
-  Node& node = *at;
-  node.edition = edition;
-  unsigned slot = slot_of(key, level);
-  std::uint32_t bit = 1u << slot;
-  if (node.entry_slots & bit) {
-    std::size_t i = Node::index(node.entry_slots, slot);
-    Node::Entry& e = node.entries[i];
-    if (e.key == key) {
-      e.count = static_cast<std::uint32_t>(e.count + change);
-      if (e.count > 0) return;
-      node.entries.erase(node.entries.begin() + static_cast<std::ptrdiff_t>(i));
-      node.entry_slots &= ~bit;
-      return;
-    }
-    // Two keys want this slot: both move one level down.
-    NodePtr child;
-    edit(child, level + 1, e.key, e.count, edition);
-    edit(child, level + 1, key, change, edition);
-    node.entries.erase(node.entries.begin() + static_cast<std::ptrdiff_t>(i));
-    node.entry_slots &= ~bit;
-    node.children.insert(
-        node.children.begin() + static_cast<std::ptrdiff_t>(Node::index(node.child_slots, slot)),
-        std::move(child));
-    node.child_slots |= bit;
-    return;
-  }
-  if (node.child_slots & bit) {
-    std::size_t i = Node::index(node.child_slots, slot);
-    NodePtr& child = node.children[i];
-    edit(child, level + 1, key, change, edition);
-    if (child->children.empty() && child->entries.size() == 1) {
-      Node::Entry last = child->entries[0];
-      node.children.erase(node.children.begin() + static_cast<std::ptrdiff_t>(i));
-      node.child_slots &= ~bit;
-      node.entries.insert(
-          node.entries.begin() + static_cast<std::ptrdiff_t>(Node::index(node.entry_slots, slot)),
-          last);
-      node.entry_slots |= bit;
-    }
-    return;
-  }
-  node.entries.insert(
-      node.entries.begin() + static_cast<std::ptrdiff_t>(Node::index(node.entry_slots, slot)),
-      {key, static_cast<std::uint32_t>(change)});
-  node.entry_slots |= bit;
+  auto is_key = [key](const Entry& e) { return e.key == key; };
+  if (count(key) <= times)
+    entries_.erase(key.low, is_key);
+  else if (times > 0)
+    entries_.edit(key.low, is_key)->count -= times;
 }
 
 void LinkSet::for_each(const std::function<void(LinkKey, std::uint32_t)>& visit) const {
-  std::vector<const Node*> waiting;
-  if (root_) waiting.push_back(root_.get());
-  while (!waiting.empty()) {
-    const Node* at = waiting.back();
-    waiting.pop_back();
-    for (const Node::Entry& e : at->entries) visit(e.key, e.count);
-    for (const NodePtr& c : at->children) waiting.push_back(c.get());
-  }
+  entries_.for_each(
+      [&visit](const Entry& e) { visit(e.key, static_cast<std::uint32_t>(e.count)); });
 }
 
 }  // namespace cardea::authz::node

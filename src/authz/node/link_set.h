@@ -1,8 +1,9 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string_view>
+
+#include "base/trie.h"
 
 namespace cardea::authz::node {
 
@@ -38,19 +39,23 @@ class LinkSet {
   // Removes a key at most as often as it was added.
   void remove(LinkKey key, std::uint32_t times = 1);
 
-  // Ends a series of edits: later edits copy again instead of changing the nodes of this series.
-  // Call it before a copy is shared.
-  void seal() { ++edition_; }
-
   void for_each(const std::function<void(LinkKey, std::uint32_t)>& visit) const;
 
  private:
-  struct Node;
-  using NodePtr = std::shared_ptr<Node>;
-  static void edit(NodePtr& at, int level, LinkKey key, std::int64_t change, std::uint64_t edition);
+  struct Entry {
+    LinkKey key;
+    std::uint64_t count;
+  };
+  struct Traits {
+    using Item = Entry;
+    static constexpr std::uint32_t kLeafMax = 32;
+    static std::uint64_t hash(const Entry& e) { return e.key.low; }
+    static bool less(const Entry& a, const Entry& b) { return a.key < b.key; }
+    static void retain(const Entry&) {}
+    static void release(const Entry&) {}
+  };
 
-  NodePtr root_;
-  std::uint64_t edition_ = 1;  // INVARIANT: nodes of this edition are reachable from this set alone
+  Trie<Traits> entries_;  // each key once
 };
 
 }  // namespace cardea::authz::node

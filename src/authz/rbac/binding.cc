@@ -4,8 +4,8 @@
 #include <new>
 
 #include "authz/rbac/hash.h"
-#include "authz/rbac/pool.h"
 #include "authz/rbac/rule.h"
+#include "base/huge_pages.h"
 #include "base/strings.h"
 
 namespace cardea::authz::rbac {

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "authz/rbac/trie.h"
+#include "base/trie.h"
 #include "json/value.h"
 
 namespace cardea::authz::rbac {

@@ -8,7 +8,7 @@
 #include "authz/decision.h"
 #include "authz/rbac/binding.h"
 #include "authz/rbac/rule.h"
-#include "authz/rbac/trie.h"
+#include "base/trie.h"
 
 namespace cardea::authz::rbac {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "authz/attributes.h"
-#include "authz/rbac/trie.h"
+#include "base/trie.h"
 #include "json/value.h"
 
 namespace cardea::authz::rbac {

@@ -1,9 +1,9 @@
 #pragma once
 #include <cstddef>
 
-namespace cardea::authz::rbac {
+namespace cardea {
 
-// The memory of a policy index, in huge pages: a decision among a million bindings reads a few
+// Memory for a large index, in huge pages: a decision among a million bindings reads a few
 // random places, and finding each page took longer than reading it.
 //
 // Freed blocks are reused for blocks of the same size; nothing is returned to the system.
@@ -12,4 +12,4 @@ namespace cardea::authz::rbac {
 void* take_memory(std::size_t size);
 void give_memory(void* block, std::size_t size);  // `size` as it was allocated
 
-}  // namespace cardea::authz::rbac
+}  // namespace cardea

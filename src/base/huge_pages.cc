@@ -1,4 +1,4 @@
-#include "authz/rbac/pool.h"
+#include "base/huge_pages.h"
 
 #include <sys/mman.h>
 
@@ -6,7 +6,7 @@
 #include <mutex>
 #include <new>
 
-namespace cardea::authz::rbac {
+namespace cardea {
 namespace {
 
 #if defined(__has_feature)
@@ -96,4 +96,4 @@ void give_memory(void* block, std::size_t size) {
     std::free(block);
 }
 
-}  // namespace cardea::authz::rbac
+}  // namespace cardea

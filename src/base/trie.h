@@ -6,11 +6,12 @@
 #include <cstdint>
 #include <new>
 #include <span>
+#include <type_traits>
 #include <utility>
 
-#include "authz/rbac/pool.h"
+#include "base/huge_pages.h"
 
-namespace cardea::authz::rbac {
+namespace cardea {
 
 // A count of owners inside the object itself. An object with one owner may be changed by that
 // owner.
@@ -26,13 +27,14 @@ class Counted {
   mutable std::atomic<std::uint32_t> owners_{1};
 };
 
-// A persistent hash table of pointers: copying shares everything, and changing one copy rebuilds
-// the path to what changed, so that a new state of a million entries costs microseconds. Several
-// items may have one hash; those come in the order of Traits::less.
+// A persistent hash table: copying shares everything, and changing one copy rebuilds the path to
+// what changed, so that a new state of a million entries costs microseconds. Several items may have
+// one hash; those come in the order of Traits::less.
 //
-// Traits: Item, a pointer; hash(Item); less(Item, Item) among items of equal hash; retain(Item),
-// release(Item); kLeafMax, how many items lie together: many when all are read, few when one is
-// looked for in memory that has gone cold.
+// Traits: Item, a pointer or another small value that may be copied as bytes; hash(Item);
+// less(Item, Item) among items of equal hash; retain(Item), release(Item), which do nothing for
+// values; kLeafMax, how many items lie together: many when all are read, few when one is looked for
+// in memory that has gone cold.
 //
 // Reading is safe from any thread while nobody changes this copy. A node that only one table owns
 // is changed in place, which makes filling a table cheap.
@@ -182,6 +184,11 @@ class Trie {
     std::uint32_t lower_bound(std::uint32_t tag) const {
       constexpr int kSteps = 24;
       const std::uint32_t* t = tags();
+      if constexpr (kLeafMax <= 8) {
+        std::uint32_t first = 0;
+        while (first < this->count && t[first] < tag) ++first;
+        return first;
+      }
       std::uint32_t at = guess(tag);
       int steps = 0;
       while (at > 0 && t[at - 1] >= tag && ++steps < kSteps) --at;
@@ -191,7 +198,8 @@ class Trie {
                       : static_cast<std::uint32_t>(std::lower_bound(t, t + this->count, tag) - t);
     }
   };
-  static_assert(sizeof(Leaf) % 8 == 0 && sizeof(Item) == 8);
+  static_assert(sizeof(Leaf) % 8 == 0 && sizeof(Item) % 8 == 0 && alignof(Item) <= 8);
+  static_assert(std::is_trivially_copyable_v<Item>);
 
   static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
   static unsigned step(std::uint64_t hash, unsigned level) {
@@ -331,4 +339,4 @@ class Trie {
   std::size_t size_ = 0;
 };
 
-}  // namespace cardea::authz::rbac
+}  // namespace cardea
