@@ -159,8 +159,8 @@ TEST(Engine, ABadDocumentChangesNothing) {
       R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"b"}})",
       R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{}})",
       R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"name":"a"}})",
-      R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole",)"
-      R"("metadata":{"name":"a","name":"b"}})",
+      R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+          "metadata": {"name": "a", "name": "b"}})",
       R"({"apiVersion": "rbac.authorization.k8s.io/v7", "kind": "ClusterRole",
           "metadata": {"name": "a"}})",
       // An unknown field, a rule without verbs, a binding to no role.

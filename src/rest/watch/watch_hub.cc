@@ -269,7 +269,7 @@ Result<Answer> WatchHub::watch(Call& call) {
   return streaming;
 }
 
-WatchHubs::WatchHubs(store::Store& store, net::Loops& loops) : store_(store), loops_(loops) {
+WatchHubs::WatchHubs(store::Store& store, net::Loops& loops) : loops_(loops) {
   for (std::size_t i = 0; i < loops.size(); ++i)
     hubs_.push_back(std::make_unique<WatchHub>(store, loops.at(i)));
 }

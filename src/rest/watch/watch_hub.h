@@ -24,7 +24,6 @@ class WatchHubs {
   void stop();
 
  private:
-  store::Store& store_;
   net::Loops& loops_;
   std::vector<std::unique_ptr<WatchHub>> hubs_;
 };
