@@ -15,8 +15,8 @@ namespace {
 // integers beyond 64 bits as doubles and words its errors as Kubernetes' clients know them.
 class Parser {
  public:
-  explicit Parser(std::string_view text)
-      : begin_(text.data()), at_(begin_), end_(begin_ + text.size()) {}
+  explicit Parser(std::string_view text, int max_depth)
+      : begin_(text.data()), at_(begin_), end_(begin_ + text.size()), max_depth_(max_depth) {}
 
   Result<Document> run() {
     Document document;
@@ -232,7 +232,7 @@ class Parser {
   }
 
   bool too_deep(int depth) {
-    if (depth <= kMaxDepth) return false;
+    if (depth <= max_depth_) return false;
     set_error("exceeded max depth");
     return true;
   }
@@ -336,6 +336,7 @@ class Parser {
   const char* begin_;
   const char* at_;
   const char* end_;
+  const int max_depth_;
   const Step* path_ = nullptr;
   std::string error_;
   std::vector<std::string> duplicates_;
@@ -344,11 +345,11 @@ class Parser {
 }  // namespace
 
 Result<Document> parse_document(std::string_view text) {
-  return Parser(text).run();
+  return Parser(text, kMaxDepth).run();
 }
 
-Result<Value> parse(std::string_view text) {
-  auto document = parse_document(text);
+Result<Value> parse(std::string_view text, int max_depth) {
+  auto document = Parser(text, max_depth).run();
   if (!document) return fail(std::move(document.error()));
   return std::move(document->value);
 }

@@ -25,6 +25,6 @@ struct Document {
 Result<Document> parse_document(std::string_view text);
 
 // The same for callers that do not care about duplicate keys.
-Result<Value> parse(std::string_view text);
+Result<Value> parse(std::string_view text, int max_depth = kMaxDepth);
 
 }  // namespace cardea::json

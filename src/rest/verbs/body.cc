@@ -150,6 +150,10 @@ Result<Value> finish(const Expected& e, const Document& document, std::string_vi
   complete.duplicates = document.duplicate_lines.empty() ? document.duplicates
                                                          : std::vector<std::string>();
   if (complete.value.is_null()) complete.value = Value::object();
+  // A patch may replace the whole document.
+  if (!complete.value.is_object())
+    return fail(bad_request(cat("json: cannot unmarshal ", json::go_kind(complete.value),
+                                " into Go value of type ", e.kind)));
   std::string api_version = e.group.empty() ? e.version : cat(e.group, "/", e.version);
   complete.value.set("kind", e.kind);
   complete.value.set("apiVersion", api_version);

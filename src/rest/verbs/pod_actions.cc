@@ -1,6 +1,7 @@
 // pods/binding and pods/eviction: writes of a pod in the form of separate objects.
 #include "base/strings.h"
 #include "catalog/kinds/core/pod_placement.h"
+#include "json/print.h"
 #include "rest/audit_trail.h"
 #include "rest/present/status.h"
 #include "rest/verbs/body.h"
@@ -122,6 +123,10 @@ Task<Result<Answer>> evict_pod(Call& call) {
   auto document = read_document(call, call.subresource->schema);
   if (!document) co_return fail(document.error());
   const Value& eviction = document->value;
+  for (const Value* part : {&eviction, &eviction["metadata"]})
+    if (!part->is_null() && !part->is_object())
+      co_return fail(bad_request(
+          cat("json: cannot unmarshal ", json::go_kind(*part), " into Go value of type Eviction")));
   std::string_view version = eviction["apiVersion"].as_string(),
                    kind = eviction["kind"].as_string();
   if ((!version.empty() && version != "policy/v1" && version != "policy/v1beta1") ||
@@ -135,7 +140,7 @@ Task<Result<Answer>> evict_pod(Call& call) {
   }
   admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run,
                                        options->document);
-  review.object = document->value;
+  review.object = eviction.is_null() ? Value::object() : eviction;
   if (Value& meta = review.object.member("metadata"); meta["namespace"].as_string().empty())
     meta.set("namespace", call.info.namespace_name);
   Result<void> mutated = co_await call.services.admission.mutate(review);

@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::string_view kMetadata = "\"metadata\":{";
 
+// More than a request can make: a body may be kMaxDepth deep, JSON inside Protobuf some levels more,
+// and managedFields repeat the paths of an object below metadata.
+constexpr int kMaxStoredDepth = 2 * json::kMaxDepth;
+
 // Where the first member of metadata begins. kind and apiVersion hold no unescaped quotes, so the
 // first match is the object's own.
 std::size_t after_metadata(std::string_view value) {
@@ -45,7 +49,7 @@ json::Value parse_stored(const store::Record& record) {
 }
 
 json::Value parse_stored(const store::Record& record, store::Revision revision) {
-  auto value = json::parse(record.value());
+  auto value = json::parse(record.value(), kMaxStoredDepth);
   CARDEA_CHECK(value.has_value());
   value->member("metadata").set("resourceVersion", std::to_string(revision));
   return std::move(*value);

@@ -196,6 +196,7 @@ class Decoder {
     std::string_view type = schema.type_name;
     Reader reader(bytes, type.substr(type.rfind('.') + 1));
     Field field;
+    Maps maps;
     while (error_.empty() && reader.next(field)) {
       if (field.number >= 1024) continue;
       std::uint32_t path = prefix << 10 | field.number;
@@ -206,13 +207,25 @@ class Decoder {
         expect(Wire::kBytes, field, go_name(*property));
         message(out, schema, field.bytes, path, depth + 1);
       } else {
-        add(out, *property, schema, field, depth);
+        add(out, *property, schema, field, depth, maps);
       }
     }
     finish(reader);
+    for (auto& [property, entries] : maps) {
+      // A message that comes twice adds to the map of the first.
+      Value& map = out.member(property->name);
+      auto before = map.members();
+      entries.insert(entries.begin(), before.begin(), before.end());
+      map = Value::object(std::move(entries));
+    }
   }
 
-  void add(Value& out, const Property& p, const Schema& parent, const Field& field, int depth) {
+  // The entries of maps, until their message has been read: to put each of them into its place at
+  // once would take the square of their number.
+  using Maps = std::vector<std::pair<const Property*, std::vector<json::Member>>>;
+
+  void add(Value& out, const Property& p, const Schema& parent, const Field& field, int depth,
+           Maps& maps) {
     const Schema& s = *p.schema;
     if (s.type == Schema::Type::kArray && !p.wrapped) {
       Value& list = out.member(p.name);
@@ -226,9 +239,10 @@ class Decoder {
     expect(wire_of(s), field, go_name(p));
     if (!error_.empty()) return;
     if (s.type == Schema::Type::kObject && s.additional) {
-      Value& map = out.member(p.name);
-      if (map.is_null()) map = Value::object();
-      return entry(map, *s.additional, parent, field.bytes, depth);
+      auto at = std::ranges::find(maps, &p, &Maps::value_type::first);
+      if (at == maps.end()) at = maps.insert(maps.end(), {&p, {}});
+      at->second.push_back(entry(*s.additional, parent, field.bytes, depth));
+      return;
     }
     // A message that comes twice is read into the same object.
     if (s.type == Schema::Type::kObject && !s.preserve_unknown_fields) {
@@ -255,8 +269,7 @@ class Decoder {
     if (!bytes.empty() && static_cast<unsigned char>(bytes.back()) >= 0x80) refuse(kTruncated);
   }
 
-  void entry(Value& map, const Schema& item, const Schema& parent, std::string_view bytes,
-             int depth) {
+  json::Member entry(const Schema& item, const Schema& parent, std::string_view bytes, int depth) {
     Reader reader(bytes);
     Field field;
     std::string key;
@@ -269,7 +282,7 @@ class Decoder {
     }
     finish(reader);
     if (found.is_array() && found.empty()) found = {};  // no list at all, to Go
-    map.set(key, std::move(found));
+    return {key, std::move(found)};
   }
 
   // A list that is a message of its own: {repeated items = 1}.
