@@ -207,7 +207,7 @@ void Http1Session::on_head(std::string_view rest) {
 void Http1Session::on_body() {
   Request& request = building_->request();
   if (request.body.size() + parser_.body().size() > worker_.options().max_body) {
-    request.body = {};
+    std::string().swap(request.body);
     request.body_too_large = true;
     close_after_ = true;
     return dispatch();

@@ -244,6 +244,27 @@ TEST_F(Http2AbuseTest, AHeadThatGrowsByUnpackingEndsTheConnection) {
   EXPECT_EQ(handled, 0);
 }
 
+TEST_F(Http2AbuseTest, TheHeadsOfAllStreamsTogetherAreBounded) {
+  hold_everything();
+  start();
+  std::string field = "\x40\x01x";  // as above
+  field += "\x7f";
+  field += "\xa1\x1e";
+  field += std::string(4000, 'b');
+  // Each stream repeats the field 200 times: 800 KB, of which the handler keeps the first two.
+  std::string flood = frame(kSettings, 1, 0) +
+                      frame(kHeaders, kEndHeaders | kEndStream, 1, std::string(kGet) + field);
+  for (std::uint32_t id = 3; id < 200; id += 2)
+    flood += frame(kHeaders, kEndHeaders | kEndStream, id,
+                   std::string(kGet) + std::string(200, '\xbe'));
+  TestClient client(port_);
+  client.send(kOpen + flood);
+  client.read_until(std::string("\0\0\x08\x07", 4));  // the head of a GOAWAY
+  EXPECT_EQ(Http2Client(port_).get("/others").status, 200);
+  EXPECT_LE(handled(), 3u);
+  let_go();
+}
+
 TEST_F(Http2AbuseTest, AFloodOfEmptyFramesEndsTheConnection) {
   start();
   const std::string open = frame(kHeaders, kEndHeaders, 1, "\x83\x87\x84\x41\x01t");

@@ -27,14 +27,32 @@ class Http2Exchange final : public PostedExchange, public Http2Stream {
   };
 
   using PostedExchange::PostedExchange;
-  ~Http2Exchange() override { count_down(); }
+  ~Http2Exchange() override {
+    count_down();
+    forget_head();
+  }
 
+  bool is_counted() const { return running_ != nullptr; }
   void count_up(std::shared_ptr<Running> running) {
+    if (running_) return;
     running_ = std::move(running);
     running_->fetch_add(1, std::memory_order_relaxed);
   }
   void count_down() {
     if (auto counted = std::move(running_)) counted->fetch_sub(1, std::memory_order_relaxed);
+  }
+
+  // How many bytes of heads a connection holds, and this exchange's part of them. It counts until
+  // the head is gone, which may be later than the stream.
+  using Heads = std::atomic<std::size_t>;
+  std::size_t add_head(const std::shared_ptr<Heads>& heads, std::size_t bytes) {
+    heads_ = heads;
+    head_bytes_ += bytes;
+    return heads_->fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  }
+  void forget_head() {
+    if (auto heads = std::move(heads_)) heads->fetch_sub(head_bytes_, std::memory_order_relaxed);
+    head_bytes_ = 0;
   }
 
   std::size_t place = 0;        // among the session's
@@ -50,6 +68,8 @@ class Http2Exchange final : public PostedExchange, public Http2Stream {
 
  private:
   std::shared_ptr<Running> running_;
+  std::shared_ptr<Heads> heads_;
+  std::size_t head_bytes_ = 0;
 };
 
 }  // namespace cardea::http

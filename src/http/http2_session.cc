@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "http/request_parser.h"
 #include "http/syntax.h"
 
 namespace cardea::http {
@@ -24,6 +25,9 @@ constexpr int kReadsPerTurn = 8;
 constexpr int kFlushesPerTurn = 32;
 constexpr int kChecksPerTimeout = 4;
 constexpr std::size_t kKeptCookie = 256;
+// Of all heads that a connection holds at one time: twice what one head may have.
+constexpr std::size_t kMaxHeads = 2 * RequestParser::kMaxHead;
+constexpr std::size_t kFieldCost = 8;  // of a field, besides its text
 
 Http2Exchange& exchange_of(Http2Stream& stream) {
   return static_cast<Http2Exchange&>(stream);
@@ -150,6 +154,11 @@ Http2Stream* Http2Session::on_stream(std::int32_t id) {
 void Http2Session::on_field(Http2Stream& stream, std::string_view name, std::string_view value) {
   Http2Exchange& exchange = exchange_of(stream);
   Request& request = exchange.request();
+  // A few bytes can name a long field again and again, on every stream.
+  if (exchange.add_head(heads_held_, kFieldCost + name.size() + value.size()) > kMaxHeads) {
+    exchange.refusal = 431;
+    return;
+  }
   if (name.starts_with(':')) {
     if (name == ":method") request.method.assign(value);
     if (name == ":path") request.target.assign(value);
@@ -188,7 +197,8 @@ void Http2Session::on_head(Http2Stream& stream, bool too_large, bool end) {
   Http2Exchange& exchange = exchange_of(stream);
   Request& request = exchange.request();
   if (!cookie_.empty()) request.headers.add("cookie", cookie_);
-  if (cookie_.capacity() > kKeptCookie) cookie_ = {};
+  cookie_.clear();
+  if (cookie_.capacity() > kKeptCookie) std::string().swap(cookie_);
   if (too_large) return refuse(exchange, 431, {});
   if (request.method == "CONNECT") return refuse(exchange, 405, {});
   if (exchange.refusal) return refuse(exchange, exchange.refusal, {});
@@ -210,6 +220,12 @@ void Http2Session::ask_for_bodies() {
     if (exchange->is_let_go() || exchange->stage != Http2Exchange::Stage::kBody) continue;
     Request& request = exchange->request();
     request.peer = connection_->peer();
+    // The handler works from here on, whatever becomes of the stream.
+    if (is_full()) {
+      reset(*exchange, Code::kRefusedStream);
+      continue;
+    }
+    exchange->count_up(running_);
     if (!worker_.handler().wants_body(exchange)) {
       request.body_withheld = true;
       make_ready(*exchange);
@@ -225,7 +241,7 @@ void Http2Session::on_data(Http2Stream& stream, std::string_view bytes) {
   if (exchange.stage != Http2Exchange::Stage::kBody) return;
   Request& request = exchange.request();
   if (request.body.size() + bytes.size() > worker_.options().max_body) {
-    request.body = {};
+    std::string().swap(request.body);
     request.body_too_large = true;
     return make_ready(exchange);
   }
@@ -257,6 +273,7 @@ void Http2Session::stop_reading(Http2Exchange& exchange) {
   if (large_.empty()) return;
   const ExchangePtr next = std::move(large_.front());
   large_.erase(large_.begin());
+  next->since = worker_.loop().now();  // it has waited for us
   grant(*next);
 }
 
@@ -270,6 +287,10 @@ void Http2Session::make_ready(Http2Exchange& exchange) {
   ready_.push_back(exchanges_[exchange.place]);
 }
 
+bool Http2Session::is_full() const {
+  return running_->load(std::memory_order_relaxed) >= worker_.options().max_concurrent_streams;
+}
+
 bool Http2Session::may_dispatch() const {
   return state_ == State::kOpen && !ready_.empty() && wire_.unsent() < kMaxAnswers;
 }
@@ -280,7 +301,7 @@ void Http2Session::dispatch() {
   for (; done < ready_.size() && may_dispatch(); ++done) {
     const ExchangePtr exchange = std::move(ready_[done]);
     if (exchange->is_let_go()) continue;
-    if (running_->load(std::memory_order_relaxed) >= worker_.options().max_concurrent_streams)
+    if (!exchange->is_counted() && is_full())
       reset(*exchange, Code::kRefusedStream);
     else
       handle(exchange);
@@ -294,8 +315,12 @@ void Http2Session::handle(const ExchangePtr& exchange) {
   exchange->request().peer = connection_->peer();
   worker_.handler().handle(exchange);
   // Held here and in the list: the handler has done with it.
-  if (exchange->is_let_go() && exchange.use_count() <= 2)
-    worker_.give_back(std::move(exchange->request()));
+  if (exchange->is_let_go() && exchange.use_count() <= 2) give_back(*exchange);
+}
+
+void Http2Session::give_back(Http2Exchange& exchange) {
+  worker_.give_back(std::move(exchange.request()));
+  exchange.forget_head();
 }
 
 // --- answering ----------------------------------------------------------------------------------
@@ -363,12 +388,16 @@ void Http2Session::abort(PostedExchange& posted) {
 // What cannot be understood is answered in plain text, as over HTTP/1.
 void Http2Session::refuse(Http2Exchange& exchange, int status, std::string_view text) {
   stop_reading(exchange);
+  const bool is_unseen = exchange.stage == Http2Exchange::Stage::kHead;
+  if (exchange.refusal == 431)
+    exchange.request().from_stranger = true;  // too much on this connection
   exchange.stage = Http2Exchange::Stage::kHandled;
   std::string line = cat(status, " ", status_text(status));
   if (!text.empty()) line += cat(": ", text);
   send_response(exchange, {.status = status,
                            .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
                            .body = std::move(line)});
+  if (is_unseen) give_back(exchange);
 }
 
 void Http2Session::reset(Http2Exchange& exchange, Code code) {
@@ -396,9 +425,11 @@ void Http2Session::on_closed(Http2Stream& stream) {
   Http2Exchange& exchange = exchange_of(stream);
   if (exchange.lingers) --lingering_;
   stop_reading(exchange);
+  const bool was_ready = exchange.stage == Http2Exchange::Stage::kReady;
   exchange.stage = Http2Exchange::Stage::kHandled;
   const std::size_t place = exchange.place;
   const ExchangePtr closed = std::move(exchanges_[place]);
+  if (was_ready) std::erase(ready_, closed);
   if (place + 1 != exchanges_.size()) {
     exchanges_[place] = std::move(exchanges_.back());
     exchanges_[place]->place = place;

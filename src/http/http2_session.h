@@ -70,6 +70,8 @@ class Http2Session final : public Session,
   void stop_reading(Http2Exchange& exchange);
   void make_ready(Http2Exchange& exchange);
   bool may_dispatch() const;
+  bool is_full() const;                     // as many handlers are at work as may be
+  void give_back(Http2Exchange& exchange);  // its request: nobody reads it any more
   void dispatch();
   void handle(const ExchangePtr& exchange);
 
@@ -104,6 +106,7 @@ class Http2Session final : public Session,
   std::vector<ExchangePtr> ready_;      // for the handler
   std::vector<ExchangePtr> large_;      // wait until they may send more of their bodies
   std::shared_ptr<Http2Exchange::Running> running_;
+  std::shared_ptr<Http2Exchange::Heads> heads_held_ = std::make_shared<Http2Exchange::Heads>(0);
   net::SteadyTime heard_{};       // the client sent something
   net::SteadyTime wrote_{};       // the client took something
   net::SteadyTime idle_since_{};  // the last stream ended

@@ -33,6 +33,7 @@ constexpr std::size_t kFrameHead = 9;
 constexpr std::size_t kEarnedByAHead = 4;
 constexpr std::size_t kEarnedByData = 2;  // a client may answer each with two WINDOW_UPDATEs
 constexpr std::size_t kBytesToEarn = 1'024;
+constexpr std::size_t kCrumb = 64;
 
 std::string_view view(const std::uint8_t* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
@@ -82,7 +83,7 @@ void Http2Stream::add(const Piece& piece) {
 }
 
 void Http2Stream::forget_pieces() {
-  pieces = {};
+  std::vector<Piece>().swap(pieces);
   first = offset = unsent = 0;
 }
 
@@ -187,7 +188,12 @@ struct Http2Wire::Callbacks {
   static int on_frame_sent(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
     Http2Wire& self = wire(user);
     if (frame->hd.type == NGHTTP2_GOAWAY) self.goaway_sent_ = true;
-    if (frame->hd.type == NGHTTP2_HEADERS) self.patience_.earn(kEarnedByAHead);
+    if (frame->hd.type == NGHTTP2_HEADERS) {
+      if (self.interim_ > 0)
+        --self.interim_;
+      else
+        self.patience_.earn(kEarnedByAHead);
+    }
     if (frame->hd.type == NGHTTP2_RST_STREAM && frame->rst_stream.error_code != NGHTTP2_NO_ERROR)
       return patient(self);
     if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
@@ -225,7 +231,9 @@ struct Http2Wire::Callbacks {
     self.output_.append(view(head, kFrameHead));
     stream.unsent -= length;
     self.unsent_ -= length;
-    self.patience_.earn(kEarnedByData + length / kBytesToEarn);
+    // A client that lets only crumbs pass earns nothing by them.
+    const bool is_end = stream.last && stream.unsent == 0;
+    if (length >= kCrumb || is_end) self.patience_.earn(kEarnedByData + length / kBytesToEarn);
     while (length > 0) {
       Piece& piece = stream.pieces[stream.first];
       const std::string_view bytes = piece.bytes.substr(stream.offset, length);
@@ -238,6 +246,12 @@ struct Http2Wire::Callbacks {
       stream.offset = 0;
     }
     if (stream.unsent == 0) stream.forget_pieces();
+    // A stream that is never empty must not keep the places of what was sent.
+    if (stream.first > 32 && stream.first > stream.pieces.size() / 2) {
+      stream.pieces.erase(stream.pieces.begin(),
+                          stream.pieces.begin() + static_cast<std::ptrdiff_t>(stream.first));
+      stream.first = 0;
+    }
     self.events_.on_sent(stream);
     return 0;
   }
@@ -384,6 +398,7 @@ void Http2Wire::send_head(Http2Stream& stream, const Response& response, std::st
 
 void Http2Wire::send_continue(Http2Stream& stream) {
   const nghttp2_nv go_on = field(":status", "100");
+  ++interim_;
   nghttp2_submit_headers(session_, NGHTTP2_FLAG_NONE, stream.id, nullptr, &go_on, 1, nullptr);
 }
 

@@ -123,6 +123,7 @@ class Http2Wire {
   Output& output_;
   nghttp2_session* session_ = nullptr;
   Patience patience_;
+  std::size_t interim_ = 0;  // heads that are on their way and do not answer a request
   net::SteadyTime now_{};
   net::SteadyTime head_began_{};
   std::size_t unsent_ = 0;

@@ -119,8 +119,8 @@ void Output::clear() {
     text_.swap(spare_.text);
   if (segments_.capacity() > spare_.segments.capacity() && segments_.capacity() <= kMaxGather * 4)
     segments_.swap(spare_.segments);
-  text_ = {};
-  segments_ = {};
+  std::string().swap(text_);
+  decltype(segments_)().swap(segments_);
 }
 
 }  // namespace cardea::http

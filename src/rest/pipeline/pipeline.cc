@@ -34,6 +34,7 @@ const authz::User& Journey::sender() const {
 
 Task<bool> travel(Stations stations, http::Exchange& exchange, Journey& j) {
   const http::Request& request = exchange.request();
+  exchange.request().from_stranger = !j.acting;  // until a user is recognised
   Result<Asked> asked = ask(request);
   if (!asked) {
     j.end = broken(request, cat("failed to create RequestInfo: ", asked.error().message));

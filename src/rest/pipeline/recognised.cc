@@ -35,7 +35,7 @@ Task<Result<Recognised>> recognise(const authn::AuthenticatorChain& authenticato
                                    http::Exchange& exchange, std::string* why) {
   http::Request& request = exchange.request();
   Presented presented;
-  request.from_stranger = true;  // until somebody is recognised
+  request.from_stranger = true;  // until a user is recognised
   if (auto ok = read_credentials(request, presented); !ok) {
     if (why) *why = ok.error().message;
     co_return fail(Error::of(Reason::kUnauthorized, "Unauthorized"));
