@@ -69,6 +69,7 @@ int NamedIdentities::choose(SSL* ssl, void* self) {
   if (!asked) return 1;
   const Identity* identity = static_cast<const NamedIdentities*>(self)->find(asked);
   if (!identity) return 1;
+  SSL_certs_clear(ssl);  // a key of another type would be preferred to this one, or not
   bool ok = SSL_use_certificate(ssl, identity->chain[0].get()) == 1 &&
             SSL_use_PrivateKey(ssl, identity->key.get()) == 1 && SSL_clear_chain_certs(ssl) == 1;
   for (std::size_t i = 1; ok && i < identity->chain.size(); ++i)

@@ -173,6 +173,15 @@ TEST_F(TlsTest, AClientGetsTheCertificateOfTheNameItAsksFor) {
   EXPECT_EQ(shown_to(""), "first");
 }
 
+TEST_F(TlsTest, ANamedCertificateMayHaveAKeyOfAnotherType) {
+  const Identity rsa = issue({.subject = {{"CN", "rsa"}}, .rsa = true});
+  config_.named = {{rsa.certificate_pem(), rsa.key_pem(), {"rsa.example"}}};
+  const auto tls = make();
+  asked_name_ = "rsa.example";
+  EXPECT_TRUE(meet(*tls, nullptr).shaken);
+  EXPECT_EQ(server_name_, "rsa");
+}
+
 TEST_F(TlsTest, ANamedCertificateNeedsItsOwnKey) {
   const Identity one = issue({.subject = {{"CN", "one"}}}),
                  two = issue({.subject = {{"CN", "two"}}});

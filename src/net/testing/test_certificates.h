@@ -43,6 +43,7 @@ struct CertificateRequest {
   long valid_from_seconds = -3600;
   long valid_to_seconds = 3600;
   long serial = 1;
+  bool rsa = false;  // the key; otherwise on the curve P-256
 };
 
 inline void add_extension(X509* certificate, int nid, const std::string& value) {
@@ -54,7 +55,7 @@ inline void add_extension(X509* certificate, int nid, const std::string& value) 
 // Signed by `issuer`, or self-signed if `issuer` is null.
 inline Identity issue(const CertificateRequest& request, const Identity* issuer = nullptr) {
   Identity made;
-  made.key.reset(EVP_EC_gen("P-256"), EVP_PKEY_free);
+  made.key.reset(request.rsa ? EVP_RSA_gen(2048) : EVP_EC_gen("P-256"), EVP_PKEY_free);
   made.certificate.reset(X509_new(), X509_free);
   X509* certificate = made.certificate.get();
   X509_set_version(certificate, 2);
