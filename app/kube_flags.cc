@@ -62,8 +62,8 @@ constexpr Row kRows[] = {
      "true"},
     {"--watch-cache-sizes", kText, kAccepted, "the store decides how much history it keeps", ""},
     {"--delete-collection-workers", kText, kAccepted, kNoPools, "1"},
-    {"--enable-garbage-collector", kSwitch, kAccepted,
-     "--controllers decides whether the garbage collector runs", "true"},
+    {"--enable-garbage-collector", kSwitch, kRefused,
+     "--controllers=*,-garbage-collector-controller leaves the garbage collector out", "true"},
 
     // Serving.
     {"--cert-dir", kText, kAccepted, "certificates that the server makes are in --data-dir",
@@ -113,7 +113,8 @@ constexpr Row kRows[] = {
      "keys that sign tokens are files; use --service-account-signing-key-file", ""},
 
     // The cluster.
-    {"--runtime-config", kText, kAccepted, "every version that is known is served", "api/all=true"},
+    {"--runtime-config", kText, kRefused,
+     "every version that is known is served, and none can be switched off", "api/all=true"},
     {"--runtime-config-emulation-forward-compatible", kSwitch, kAccepted, kEmulation, "false"},
     {"--emulated-version", kText, kRefused, kEmulation, "1.36 kube=1.36"},
     {"--emulation-forward-compatible", kSwitch, kAccepted, kEmulation, "false"},

@@ -378,7 +378,8 @@ Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_ano
   o.log_format = format == "json" ? LogFormat::kJson : LogFormat::kText;
   auto event_ttl = seconds_in("--event-ttl", lists.event_ttl);
   if (!event_ttl) return fail(event_ttl.error());
-  if (event_ttl->count() < 1) return fail(bad_request("--event-ttl must be one second or more"));
+  if (*event_ttl < std::chrono::seconds(1) || *event_ttl > std::chrono::years(10))
+    return fail(bad_request("--event-ttl must be between one second and ten years"));
   o.event_ttl = *event_ttl;
   auto serving = read_serving(lists.serving);
   if (!serving) return fail(serving.error());

@@ -53,6 +53,8 @@ class AuditTrail {
   // written. `shown` is its body as text.
   void respond(std::shared_ptr<http::Exchange> exchange, http::Response response,
                audit::AnswerBody::Kind kind, http::Body shown);
+  // Whether the event has the content of the request in it, so that it must be read as an object.
+  bool shows_requests() const { return treatment_.level >= audit::Level::kRequest; }
   // Whether the event has the whole answer in it, so that it must be had as text.
   bool shows_answers() const { return treatment_.level >= audit::Level::kRequestResponse; }
 

@@ -40,9 +40,12 @@ class EventExpiry : public Controller {
       written_.erase(key);
       return;
     }
-    const TimePoint at = event.revision >= first_live_ ? context().clock.now()
-                                                       : last_written(parse_stored(*event.record));
-    written_[key] = at;
+    // Clients write these times: one in the future must not keep an Event for ever.
+    const TimePoint now = context().clock.now();
+    const TimePoint at = event.revision >= first_live_
+                             ? now
+                             : std::min(now, last_written(parse_stored(*event.record)));
+    written_[key] = {at, event.revision};
     look_at(std::move(key), at + ttl_);
   }
 
@@ -57,7 +60,9 @@ class EventExpiry : public Controller {
     const auto known = written_.find(key);
     store::RecordPtr record = store().get(key);
     if (known == written_.end() || !record) co_return Result<void>();
-    if (const TimePoint end = known->second + ttl_; end > context().clock.now()) {
+    // It was written again, and observing that is on its way.
+    if (record->mod_revision != known->second.revision) co_return Result<void>();
+    if (const TimePoint end = known->second.at + ttl_; end > context().clock.now()) {
       look_at(std::move(key), end);
       co_return Result<void>();
     }
@@ -77,7 +82,11 @@ class EventExpiry : public Controller {
 
   const std::chrono::system_clock::duration ttl_;
   const store::Revision first_live_;
-  std::map<std::string, TimePoint, std::less<>> written_;  // by key
+  struct Written {
+    TimePoint at;
+    store::Revision revision;
+  };
+  std::map<std::string, Written, std::less<>> written_;  // by key
 };
 
 }  // namespace

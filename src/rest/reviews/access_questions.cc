@@ -7,6 +7,7 @@
 #include "authz/user_info.h"
 #include "base/strings.h"
 #include "json/print.h"
+#include "rest/audit_trail.h"
 #include "rest/reviews/admit_review.h"
 #include "rest/reviews/batch_fast_path.h"
 #include "rest/verbs/body.h"
@@ -145,7 +146,7 @@ std::optional<std::string> plain_answer(Call& call, const authz::Chain& chain) {
   auto options = write_options(call.info.query, "CreateOptions");
   auto format = body_format(call.request().headers.get("content-type"));
   if (!options || !format || *format != Format::kJson || !call.view.is_plain_json() ||
-      call.request().body_too_large)
+      call.request().body_too_large || (call.trail && call.trail->shows_requests()))
     return std::nullopt;
   if (call.services.admission.handles(
           review_of(call, admission::Operation::kCreate, options->dry_run, options->document)))
