@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view kMetadata = "\"metadata\":{";
 
-// More than a request can make: a body may be kMaxDepth deep, JSON inside Protobuf some levels more,
-// and managedFields repeat the paths of an object below metadata.
+// More than a request can make: a body may be kMaxDepth deep, JSON inside Protobuf some levels
+// more, and managedFields repeat the paths of an object below metadata.
 constexpr int kMaxStoredDepth = 2 * json::kMaxDepth;
 
 // Where the first member of metadata begins. kind and apiVersion hold no unescaped quotes, so the
