@@ -75,13 +75,20 @@ constexpr const char* kPatches[] = {"application/json-patch+json", "application/
 
 constexpr char kDefinition[] = R"({
   "metadata": {"name": "things.example.com"},
-  "spec": {"group": "example.com", "scope": "Namespaced",
-           "names": {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"},
-           "versions": [{"name": "v1", "served": true, "storage": true,
-                         "schema": {"openAPIV3Schema": {"type": "object",
-                                    "x-kubernetes-preserve-unknown-fields": true}},
-                         "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.replicas",
-                                          "statusReplicasPath": ".status.replicas"}}}]}})";
+  "spec": {
+    "group": "example.com",
+    "scope": "Namespaced",
+    "names": {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"},
+    "versions": [{
+      "name": "v1",
+      "served": true,
+      "storage": true,
+      "schema": {"openAPIV3Schema": {
+        "type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+      "subresources": {
+        "status": {},
+        "scale": {"specReplicasPath": ".spec.replicas",
+                  "statusReplicasPath": ".status.replicas"}}}]}})";
 
 // Every answer is one, and the next request is served: an abort would end the test.
 TEST(Body, NothingThatIsJsonStopsTheServer) {
