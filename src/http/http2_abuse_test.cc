@@ -247,16 +247,15 @@ TEST_F(Http2AbuseTest, AHeadThatGrowsByUnpackingEndsTheConnection) {
 TEST_F(Http2AbuseTest, TheHeadsOfAllStreamsTogetherAreBounded) {
   hold_everything();
   start();
-  std::string field = "\x40\x01x";  // as above
+  const std::string get = "\x82\x87\x84\x01\x01t";  // adds nothing to the table
+  std::string field = "\x40\x01x";                  // as above
   field += "\x7f";
   field += "\xa1\x1e";
   field += std::string(4000, 'b');
-  // Each stream repeats the field 200 times: 800 KB, of which the handler keeps the first two.
-  std::string flood = frame(kSettings, 1, 0) +
-                      frame(kHeaders, kEndHeaders | kEndStream, 1, std::string(kGet) + field);
+  // Each further stream repeats the field 200 times: 800 KB.
+  std::string flood = frame(kHeaders, kEndHeaders | kEndStream, 1, get + field);
   for (std::uint32_t id = 3; id < 200; id += 2)
-    flood += frame(kHeaders, kEndHeaders | kEndStream, id,
-                   std::string(kGet) + std::string(200, '\xbe'));
+    flood += frame(kHeaders, kEndHeaders | kEndStream, id, get + std::string(200, '\xbe'));
   TestClient client(port_);
   client.send(kOpen + flood);
   client.read_until(std::string("\0\0\x08\x07", 4));  // the head of a GOAWAY
