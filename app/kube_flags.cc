@@ -91,8 +91,7 @@ constexpr Row kRows[] = {
     {"--shutdown-watch-termination-grace-period", kText, kAccepted,
      "watches end at once when the server stops", "0s 0"},
     {"--debug-socket-path", kText, kAccepted, "there is no such socket", ""},
-    {"--profiling", kSwitch, kAccepted, "/debug/pprof says how this server is profiled",
-     "true false"},
+    {"--profiling", kSwitch, kAccepted, "/debug/pprof is not served", "false"},
     {"--contention-profiling", kSwitch, kAccepted, "there is no such profile", "false"},
     {"--enable-logs-handler", kSwitch, kAccepted, "/logs is not served", "false"},
     {"--goaway-chance", kText, kAccepted, "there is one server, so clients cannot move on", "0"},
@@ -183,12 +182,6 @@ Result<std::vector<std::string>> KubeFlags::warnings() const {
     if (row.fate == kRefused) return fail(bad_request(cat(row.name, " is refused: ", row.why)));
     out.push_back(cat(row.name, " has no effect: ", row.why));
   }
-  return out;
-}
-
-std::vector<std::string_view> KubeFlags::names() {
-  std::vector<std::string_view> out;
-  for (const Row& row : kRows) out.push_back(row.name);
   return out;
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 #include <deque>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -20,9 +19,6 @@ class KubeFlags {
 
   // After the line was read: the warnings, or the error of the first refused flag.
   Result<std::vector<std::string>> warnings() const;
-
-  // The names of all of them, for tests.
-  static std::vector<std::string_view> names();
 
  private:
   std::deque<std::string> values_;  // in the order of the table; empty: not given

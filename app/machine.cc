@@ -27,12 +27,12 @@ std::vector<std::string> own_addresses() {
       out.emplace_back(text);
     } else if (one->ifa_addr->sa_family == AF_INET6) {
       const auto* in = reinterpret_cast<const sockaddr_in6*>(one->ifa_addr);
-      if (IN6_IS_ADDR_LINKLOCAL(&in->sin6_addr)) continue;
       ::inet_ntop(AF_INET6, &in->sin6_addr, text, sizeof text);
       out.emplace_back(text);
     }
   }
   ::freeifaddrs(all);
+  std::erase_if(out, [](const std::string& address) { return !is_for_others(address); });
   std::ranges::stable_partition(out, [](const std::string& a) { return !a.contains(':'); });
   return out;
 }
@@ -43,12 +43,16 @@ bool is_address(const std::string& text) {
          ::inet_pton(AF_INET6, text.c_str(), bytes) == 1;
 }
 
-bool is_loopback(const std::string& address) {
-  return address.starts_with("127.") || address == "::1";
-}
-
 bool is_everywhere(const std::string& address) {
   return address == "0.0.0.0" || address == "::";
+}
+
+bool is_for_others(const std::string& address) {
+  if (address.empty() || is_everywhere(address)) return false;
+  in6_addr six{};
+  if (::inet_pton(AF_INET6, address.c_str(), &six) == 1)
+    return !IN6_IS_ADDR_LOOPBACK(&six) && !IN6_IS_ADDR_LINKLOCAL(&six);
+  return !address.starts_with("127.") && !address.starts_with("169.254.");
 }
 
 }  // namespace cardea::app

@@ -433,6 +433,7 @@ TEST(ServeOptions, ACertificateForNamesHasTwoFilesAndNames) {
 TEST(ServeOptions, AddressesAndNamesOfTheServerAreChecked) {
   EXPECT_EQ(parse({"--advertise-address=example.com"}).status(), 2);
   EXPECT_EQ(parse({"--cert-san=a b"}).status(), 2);
+  EXPECT_EQ(parse({"--external-hostname=a,IP:192.0.2.1"}).status(), 2);
   EXPECT_EQ(parse({"--shutdown-delay-duration=soon"}).status(), 2);
   Outcome o = parse({"--cert-san=a.example.com,192.0.2.7", "--shutdown-delay-duration=3s",
                      "--logging-format=json"});

@@ -88,7 +88,7 @@ Result<void> take(Result<T> from, T& to) {
 // for one that only this machine can use. Empty when the machine has none.
 std::string advertised(const ServeOptions& o) {
   if (!o.serving.advertise_address.empty()) return o.serving.advertise_address;
-  if (!is_everywhere(o.bind_address) && !is_loopback(o.bind_address)) return o.bind_address;
+  if (is_for_others(o.bind_address)) return o.bind_address;
   const std::vector<std::string> own = own_addresses();
   return own.empty() ? "" : own[0];
 }
@@ -161,9 +161,11 @@ Result<void> boot(const ServeOptions& o, const std::string& service_address, con
   bool is_new = g.store->current_revision() == 1;
   auto facts = authentication_facts(o, g.data);
   if (!facts) return fail(facts.error());
+  // Endpoints have no other addresses.
+  const std::string address = advertised(o);
   auto booted = rest::bootstrap(api, {.service_cluster_ip_range = o.service_cluster_ip_range,
                                       .service_address = service_address,
-                                      .server_address = advertised(o),
+                                      .server_address = is_for_others(address) ? address : "",
                                       .server_port = o.secure_port,
                                       .authentication = std::move(*facts),
                                       .now = rfc3339(g.clock.now())});

@@ -33,6 +33,12 @@ Result<NamedCertificateFiles> read_named(const std::string& text) {
   return out;
 }
 
+bool can_be_in_certificate(const std::string& name) {
+  std::string_view plain = name;
+  if (plain.starts_with("*.")) plain.remove_prefix(2);
+  return is_address(name) || dns_subdomain_problems(lower(plain)).empty();
+}
+
 Result<void> read_version(const std::string& text, ServingOptions& out) {
   if (text.empty() || text == "VersionTLS12") return {};
   if (text == "VersionTLS13") {
@@ -96,14 +102,14 @@ Result<ServingOptions> read_serving(const ServingFlags& f) {
   if (!out.advertise_address.empty() && !is_address(out.advertise_address))
     return wrong(cat("--advertise-address `", out.advertise_address, "` is not an IP address"));
   out.external_hostname = f.external_hostname;
+  if (!out.external_hostname.empty() && !can_be_in_certificate(out.external_hostname))
+    return wrong(cat("--external-hostname `", out.external_hostname,
+                     "` is neither an address nor a DNS name"));
   out.cert_sans = flatten(f.cert_sans);
-  out.is_http1_only = f.disable_http2;
-  for (const std::string& name : out.cert_sans) {
-    std::string_view plain = name;
-    if (plain.starts_with("*.")) plain.remove_prefix(2);
-    if (!is_address(name) && !dns_subdomain_problems(lower(plain)).empty())
+  for (const std::string& name : out.cert_sans)
+    if (!can_be_in_certificate(name))
       return wrong(cat("--cert-san: `", name, "` is neither an address nor a DNS name"));
-  }
+  out.is_http1_only = f.disable_http2;
   if (auto ok = read_version(f.min_version, out); !ok) return fail(ok.error());
   auto suites = net::cipher_list_of(flatten(f.cipher_suites));
   if (!suites) return wrong(cat("--tls-cipher-suites: ", suites.error().message));

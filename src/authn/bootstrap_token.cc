@@ -104,9 +104,11 @@ class BootstrapTokens : public Authenticator {
 
   // An expiration that cannot be read has passed.
   bool has_expired(const Value& secret) const {
-    const std::string text = datum(secret, "expiration");
-    if (text.empty()) return false;
-    auto at = parse_rfc3339(text);
+    const std::string_view given = secret["data"]["expiration"].as_string();
+    if (given.empty()) return false;
+    const auto text = base64_decode(given);
+    if (!text) return true;
+    auto at = parse_rfc3339(*text);
     return !at || to_time_point(*at) <= clock_.now();
   }
 

@@ -124,6 +124,8 @@ TEST_F(BootstrapTokenTest, AnExpirationEndsIt) {
   EXPECT_FALSE(ask(kToken).has_value());
   set(secret, "expiration", "next week");
   EXPECT_FALSE(is_known(secret)) << "an expiration that cannot be read has passed";
+  secret.member("data").set("expiration", "not base64!");
+  EXPECT_FALSE(is_known(secret)) << "nor one that is damaged";
 }
 
 TEST_F(BootstrapTokenTest, DeletingTheSecretRevokesTheToken) {

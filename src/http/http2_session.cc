@@ -15,8 +15,8 @@ constexpr std::size_t kTooMuchUnsent = 2 * Http2Wire::kMaxUnsent;
 // No request is handled while the answers before it hold this much. It is far above what a client
 // leaves lying that reads at all.
 constexpr std::size_t kMaxAnswers = 64u << 20;
-// Bodies beyond a stream's first window are read for so many streams at a time. So a connection
-// holds at most max_streams windows and this many whole bodies.
+// Bodies beyond a stream's first window are read for so many streams at a time. Handlers that have
+// not answered hold whole bodies besides: as many as there may be streams.
 constexpr std::uint32_t kMaxLargeBodies = 4;
 constexpr std::size_t kBodyReserve = 256 * 1024;   // of what Content-Length promises
 constexpr std::size_t kMostDiscarded = 16u << 20;  // after the end
