@@ -225,6 +225,23 @@ TEST(OpenApiV2, EveryReferenceResolves) {
   });
 }
 
+TEST(OpenApi, HasTheTypesOfDiscoveryAndWatches) {
+  auto catalog = Catalog::builtin();
+  Value v2 = openapi_v2(*catalog);
+  for (std::string_view name :
+       {"APIGroup", "APIGroupList", "APIResource", "APIResourceList", "APIVersions", "WatchEvent"})
+    EXPECT_TRUE(v2["definitions"].has(cat("io.k8s.apimachinery.pkg.apis.meta.v1.", name))) << name;
+  for (std::string_view path :
+       {"/version/", "/api/", "/api/v1/", "/apis/", "/apis/apps/", "/apis/apps/v1/"})
+    EXPECT_TRUE(v2["paths"].has(path)) << path;
+  EXPECT_FALSE(v2["paths"].has("/apis//"));
+  const Value& apps = v2["paths"]["/apis/apps/v1/"]["get"];
+  EXPECT_EQ(apps["operationId"].as_string(), "getAppsV1APIResources");
+  EXPECT_EQ(apps["tags"][0].as_string(), "apps_v1");
+  Value v3 = *openapi_v3(*catalog, "apis/apps/v1");
+  EXPECT_TRUE(v3["components"]["schemas"].has("io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent"));
+}
+
 // Splits one level of a Protobuf message into its length-delimited fields.
 std::vector<std::pair<int, std::string_view>> fields(std::string_view text) {
   std::vector<std::pair<int, std::string_view>> out;

@@ -7,7 +7,6 @@
 namespace cardea::catalog {
 
 using json::Value;
-using openapi::discovery_path;
 using openapi::list_type_name;
 using openapi::Operation;
 using openapi::Parameter;
@@ -88,16 +87,23 @@ Value openapi_v2(const Catalog& catalog, const openapi::PublishedPermissions& pe
   TypeWriter types(catalog.types(), openapi::Format::kV2, permissions);
   std::vector<json::Member> paths, custom;
   auto add = [&](const Path& path) { paths.push_back({path.path, write(path, types)}); };
-  add(discovery_path("/version/", "version", "getCodeVersion",
-                     "io.k8s.apimachinery.pkg.version.Info"));
-  for (const Group& group : catalog.groups())
-    for (const Version& version : group.versions)
+  add(openapi::version_path());
+  add(openapi::core_discovery_path());
+  add(openapi::groups_discovery_path());
+  types.reference(openapi::kWatchEvent);
+  for (const Group& group : catalog.groups()) {
+    bool is_described = openapi::has_builtin(group);
+    if (is_described && !group.name.empty()) add(openapi::discovery_path(group));
+    for (const Version& version : group.versions) {
+      if (is_described) add(openapi::discovery_path(group, version));
       for (const Resource* resource : version.resources) {
         for (const Path& path : paths_of(*resource)) add(path);
         if (!resource->is_custom) continue;
         custom.push_back({type_name(*resource), types.custom(*resource)});
         custom.push_back({list_type_name(*resource), types.custom_list(*resource)});
       }
+    }
+  }
   Value definitions = Value::object(std::move(custom));
   types.add_referenced(definitions);
   Value token = Value::object({{"description", "Bearer Token authentication"},

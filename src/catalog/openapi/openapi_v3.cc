@@ -9,8 +9,7 @@
 namespace cardea::catalog {
 
 using json::Value;
-using openapi::discovery_path;
-using openapi::group_identifier;
+using openapi::has_builtin;
 using openapi::list_type_name;
 using openapi::Operation;
 using openapi::Parameter;
@@ -34,6 +33,7 @@ class Document {
 
   void add(const Resource& resource) {
     for (const Path& path : paths_of(resource)) add(path);
+    if (!resource.is_custom && resource.has_verb("watch")) types_.reference(openapi::kWatchEvent);
     if (!resource.is_custom) return;
     schemas_.set(type_name(resource), types_.custom(resource));
     schemas_.set(list_type_name(resource), types_.custom_list(resource));
@@ -124,17 +124,6 @@ class Document {
   Value schemas_ = Value::object();
 };
 
-std::string meta(std::string_view type) {
-  return cat("io.k8s.apimachinery.pkg.apis.meta.v1.", type);
-}
-
-bool has_builtin(const Group& group) {
-  for (const Version& version : group.versions)
-    for (const Resource* resource : version.resources)
-      if (!resource->is_custom) return true;
-  return false;
-}
-
 }  // namespace
 
 std::vector<std::string> openapi_v3_paths(const Catalog& catalog) {
@@ -154,19 +143,10 @@ std::optional<Value> openapi_v3(const Catalog& catalog, std::string_view path) {
 std::optional<Value> openapi_v3(const Catalog& catalog, std::string_view path,
                                 const openapi::PublishedPermissions& permissions) {
   Document document(catalog, permissions);
-  if (path == "version") {
-    document.add(discovery_path("/version/", "version", "getCodeVersion",
-                                "io.k8s.apimachinery.pkg.version.Info"));
-    return std::move(document).finish();
-  }
-  if (path == "api") {
-    document.add(discovery_path("/api/", "core", "getCoreAPIVersions", meta("APIVersions")));
-    return std::move(document).finish();
-  }
-  if (path == "apis") {
-    document.add(discovery_path("/apis/", "apis", "getAPIVersions", meta("APIGroupList")));
-    return std::move(document).finish();
-  }
+  if (path == "version") document.add(openapi::version_path());
+  if (path == "api") document.add(openapi::core_discovery_path());
+  if (path == "apis") document.add(openapi::groups_discovery_path());
+  if (path == "version" || path == "api" || path == "apis") return std::move(document).finish();
   auto parts = split(path, '/');
   bool core = parts[0] == "api" && parts.size() == 2;
   if (!core && (parts[0] != "apis" || parts.size() > 3)) return std::nullopt;
@@ -175,20 +155,13 @@ std::optional<Value> openapi_v3(const Catalog& catalog, std::string_view path,
   if (group == catalog.groups().end()) return std::nullopt;
   if (parts.size() == 2 && !core) {
     if (!has_builtin(*group)) return std::nullopt;
-    std::string id = group_identifier(name);
-    document.add(discovery_path(cat("/apis/", name, "/"), std::string(name),
-                                cat("get", id, "APIGroup"), meta("APIGroup")));
+    document.add(openapi::discovery_path(*group));
     return std::move(document).finish();
   }
   auto version = std::ranges::find(group->versions, parts.back(), &Version::name);
   if (version == group->versions.end()) return std::nullopt;
   for (const Resource* resource : version->resources) document.add(*resource);
-  if (has_builtin(*group)) {
-    std::string id = cat("get", group_identifier(name), "V", version->name.substr(1),
-                         "APIResources");
-    document.add(discovery_path(cat("/", path, "/"), core ? "core_v1" : std::string(name), id,
-                                meta("APIResourceList")));
-  }
+  if (has_builtin(*group)) document.add(openapi::discovery_path(*group, *version));
   return std::move(document).finish();
 }
 

@@ -50,6 +50,33 @@ std::string capitalised(std::string_view text) {
   return out;
 }
 
+// "Apps", "Core", "ExampleCom": a part of operation identifiers.
+std::string group_identifier(std::string_view group) {
+  if (group.empty()) return "Core";
+  if (group.ends_with(".k8s.io")) group.remove_suffix(7);
+  std::string out;
+  for (std::string_view label : split(group, '.')) out += capitalised(label);
+  return out;
+}
+
+std::string group_tag(std::string_view group) {
+  std::string tag = group_identifier(group);
+  tag[0] = static_cast<char>(tag[0] | 32);
+  return tag;
+}
+
+Path self_description(std::string path, std::string tag, std::string id, std::string_view answer) {
+  Path out{.path = std::move(path), .tag = std::move(tag), .operations = {}};
+  out.operations.push_back({.method = "get",
+                            .action = "",
+                            .id = std::move(id),
+                            .description = "what is available here",
+                            .answer = cat("io.k8s.apimachinery.pkg.", answer),
+                            .codes = {200},
+                            .kind = {}});
+  return out;
+}
+
 // Writes the operations of one resource or subresource.
 class Writer {
  public:
@@ -57,9 +84,7 @@ class Writer {
     group_version_ = group_identifier(r.group) + capitalised(r.version);
     type_ = type_name(r);
     kind_ = {r.group, r.version, r.kind};
-    std::string tag = group_identifier(r.group);
-    tag[0] = static_cast<char>(tag[0] | 32);
-    tag_ = cat(tag, "_", r.version);
+    tag_ = cat(group_tag(r.group), "_", r.version);
     root_ = r.group.empty() ? cat("/api/", r.version) : cat("/apis/", r.group, "/", r.version);
   }
 
@@ -265,28 +290,41 @@ std::string list_type_name(const Resource& resource) {
   return type.substr(0, type.size() - resource.kind.size()) + resource.list_kind;
 }
 
-std::string group_identifier(std::string_view group) {
-  if (group.empty()) return "Core";
-  if (group.ends_with(".k8s.io")) group.remove_suffix(7);
-  std::string out;
-  for (std::string_view label : split(group, '.')) out += capitalised(label);
-  return out;
-}
-
 std::vector<Path> paths_of(const Resource& resource) {
   return Writer(resource).run();
 }
 
-Path discovery_path(std::string path, std::string tag, std::string id, std::string answer) {
-  Path out{.path = std::move(path), .tag = std::move(tag), .operations = {}};
-  out.operations.push_back({.method = "get",
-                            .action = "",
-                            .id = std::move(id),
-                            .description = "what is available here",
-                            .answer = std::move(answer),
-                            .codes = {200},
-                            .kind = {}});
-  return out;
+Path version_path() {
+  return self_description("/version/", "version", "getCodeVersion", "version.Info");
+}
+
+Path core_discovery_path() {
+  return self_description("/api/", "core", "getCoreAPIVersions", "apis.meta.v1.APIVersions");
+}
+
+Path groups_discovery_path() {
+  return self_description("/apis/", "apis", "getAPIVersions", "apis.meta.v1.APIGroupList");
+}
+
+Path discovery_path(const Group& group) {
+  return self_description(cat("/apis/", group.name, "/"), group_tag(group.name),
+                          cat("get", group_identifier(group.name), "APIGroup"),
+                          "apis.meta.v1.APIGroup");
+}
+
+Path discovery_path(const Group& group, const Version& version) {
+  std::string root = group.name.empty() ? "/api/" : cat("/apis/", group.name, "/");
+  return self_description(
+      cat(root, version.name, "/"), cat(group_tag(group.name), "_", version.name),
+      cat("get", group_identifier(group.name), capitalised(version.name), "APIResources"),
+      "apis.meta.v1.APIResourceList");
+}
+
+bool has_builtin(const Group& group) {
+  for (const Version& version : group.versions)
+    for (const Resource* resource : version.resources)
+      if (!resource->is_custom) return true;
+  return false;
 }
 
 }  // namespace cardea::catalog::openapi

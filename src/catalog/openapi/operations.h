@@ -43,11 +43,19 @@ struct Path {
 std::string type_name(const Resource& resource);
 std::string list_type_name(const Resource& resource);
 
-// "AppsV1", "CoreV1", "ExampleComV1": a part of operation identifiers.
-std::string group_identifier(std::string_view group);
+// The events of a watch. No operation answers with them: a watch is a list with a parameter.
+inline constexpr std::string_view kWatchEvent = "io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent";
 
 std::vector<Path> paths_of(const Resource& resource);
-// The discovery document at the root of a group's version, a group, or everything.
-Path discovery_path(std::string path, std::string tag, std::string id, std::string answer);
+
+// The paths at which the server describes itself: /version/, /api/ and /apis/, a group, a version.
+Path version_path();
+Path core_discovery_path();
+Path groups_discovery_path();
+Path discovery_path(const Group& group);  // not of the core group, which has no such path
+Path discovery_path(const Group& group, const Version& version);
+// Whether the server itself serves resources of the group. Groups of custom resources alone are
+// published without the paths of their discovery documents.
+bool has_builtin(const Group& group);
 
 }  // namespace cardea::catalog::openapi
