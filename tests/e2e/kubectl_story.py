@@ -154,6 +154,33 @@ def looks_around(kubectl):
     has(kubectl("explain", "service", "--recursive"), "clusterIP", "selector")
 
 
+def explains(kubectl):
+    """Every kind and every field down to the last one has a text."""
+    def explain(*args):
+        return " ".join(kubectl("explain", *args).split())  # kubectl breaks lines
+
+    has(explain("pod.spec.containers.livenessProbe"), "Checks whether the container still works.", "A check that is repeated",
+        "periodSeconds", "How often to check. At least 1. Default: 10.", "tcpSocket", "Opens a TCP connection.")
+    has(explain("pod.spec.containers.livenessProbe.httpGet.port"), "Number of the port from 1 to 65535, or its name in the container.")
+    has(explain("deployment", "--recursive"), "Deployment keeps pods running and rolls out changes to them.", "maxSurge", "livenessProbe")
+    has(explain("cronjob.spec.jobTemplate.spec.template.spec.volumes.emptyDir.sizeLimit"), "A pod that stores more is evicted.")
+    has(explain("crd.spec.versions.schema.openAPIV3Schema.properties"), "Fields of an object, and the schema of each.")
+    has(explain("clusteraccesspolicies.spec"), "Deny has precedence over NoOpinion")
+    for line in kubectl("api-resources", "--no-headers").splitlines():
+        name, *_, version, _, kind = line.split()
+        text = explain(name, "--api-version", version)
+        expect(kind in text and "DESCRIPTION:" in text and "<empty>" not in text, f"kubectl explain {name} of {version}:\n{text}")
+
+
+def checks_before_it_sends(kubectl):
+    """kubectl compares what it applies with OpenAPI, or asks the server to: a misspelled field is refused."""
+    misspelled = DEPLOYMENT.replace("image:", "imago:").replace("namespace: shop", "namespace: default")
+    kubectl.fails("apply", "--validate", "-f", "-", stdin=misspelled, saying='unknown field "')
+    kubectl.fails("create", "--validate", "-f", "-", stdin=misspelled.replace("imago: nginx:1.0", "ports: [{containerPort: 80, procotol: TCP}]"),
+                  saying='procotol"')
+    has(kubectl("apply", "--validate", "--dry-run=server", "-f", "-", stdin=DEPLOYMENT.replace("namespace: shop", "namespace: default")), "web created")
+
+
 def makes_and_changes(kubectl):
     kubectl.create("namespace", "shop")
     kubectl("create", "-f", "-", stdin="apiVersion: v1\nkind: Namespace\nmetadata: {name: depot}\n")
@@ -341,9 +368,9 @@ def kubectls():
     return found
 
 
-CHAPTERS = [looks_around, makes_and_changes, reads, differs, watches, waits, shares, brings_kinds, runs_things, tidies_up]
+CHAPTERS = [looks_around, explains, checks_before_it_sends, makes_and_changes, reads, differs, watches, waits, shares, brings_kinds, runs_things, tidies_up]
 # Each kubectl has its own server. The chapters are about one shop, which the second kubectl creates again.
-BUILT_ON = {makes_and_changes: [], looks_around: []}
+BUILT_ON = {makes_and_changes: [], looks_around: [], explains: [], checks_before_it_sends: []}
 
 
 def with_server(path):

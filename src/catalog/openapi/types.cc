@@ -155,19 +155,24 @@ Value TypeWriter::use(const Schema& schema, std::string_view description) {
   return out;
 }
 
+Value TypeWriter::number_or_text(const Schema& schema) const {
+  bool quantity = schema.format == "quantity";
+  if (version_ == Format::kV2)
+    return quantity ? Value::object({{"type", "string"}})
+                    : Value::object({{"type", "string"}, {"format", "int-or-string"}});
+  Value number = Value::object({{"type", quantity ? "number" : "integer"}}),
+        text = Value::object({{"type", "string"}});
+  if (quantity) return Value::object({{"oneOf", Value::array({text, number})}});
+  return Value::object({{"format", "int-or-string"}, {"oneOf", Value::array({number, text})}});
+}
+
 Value TypeWriter::definition(const BuiltinTypes::Type& type) {
   const Schema& schema = *type.schema;
-  if (schema.type == Schema::Type::kIntOrString) {
-    bool quantity = schema.format == "quantity";
-    if (version_ == Format::kV2)
-      return quantity ? Value::object({{"type", "string"}})
-                      : Value::object({{"type", "string"}, {"format", "int-or-string"}});
-    Value number = Value::object({{"type", quantity ? "number" : "integer"}}),
-          text = Value::object({{"type", "string"}});
-    if (quantity) return Value::object({{"oneOf", Value::array({text, number})}});
-    return Value::object({{"format", "int-or-string"}, {"oneOf", Value::array({number, text})}});
-  }
+  const Descriptions& descriptions = Descriptions::embedded();
   Value out = Value::object();
+  if (schema.type == Schema::Type::kIntOrString) out = number_or_text(schema);
+  if (std::string text = descriptions.of_type(type); !text.empty()) out.set("description", text);
+  if (schema.type == Schema::Type::kIntOrString) return out;
   if (schema.type != Schema::Type::kAny) out.set("type", type_word(schema.type));
   if (!schema.format.empty()) out.set("format", schema.format);
   if (schema.map_type == Schema::MapType::kAtomic) out.set("x-kubernetes-map-type", "atomic");
@@ -176,17 +181,11 @@ Value TypeWriter::definition(const BuiltinTypes::Type& type) {
     for (const auto& [group, version, kind] : type.kinds)
       kinds.push_back(kind_entry(group, version, kind));
     out.set("x-kubernetes-group-version-kind", kinds);
-    if (auto text = describe_kind(type.kinds[0].group, type.kinds[0].kind); !text.empty())
-      out.set("description", text);
   }
-  bool is_object = schema.property("kind") && schema.property("apiVersion");
-  bool is_meta = schema.type_name == kObjectMeta;
   std::vector<json::Member> properties;
   std::vector<Value> required;
   for (const auto& property : schema.properties) {
-    auto text = is_object || is_meta ? describe_field(schema.type_name, property.name)
-                                     : std::string_view();
-    Value shown = use(*property.schema, text);
+    Value shown = use(*property.schema, descriptions.of_field(type, property.name));
     if (const FieldPermission* permission = permissions_.find(schema.type_name, property.name))
       tag(shown, *permission);
     properties.push_back({property.name, std::move(shown)});
@@ -229,9 +228,10 @@ void TypeWriter::add_referenced(Value& out) {
 // The fields that the server adds to every object: its type and metadata.
 void TypeWriter::add_object_fields(Value& node, bool embedded) {
   Value& properties = node.member("properties");
-  properties.set("apiVersion", text_field(describe_field("", "apiVersion")));
-  properties.set("kind", text_field(describe_field("", "kind")));
-  properties.set("metadata", described_reference(kObjectMeta, describe_field("", "metadata")));
+  properties.set("apiVersion", text_field(describe_common_field("apiVersion", false)));
+  properties.set("kind", text_field(describe_common_field("kind", false)));
+  properties.set("metadata",
+                 described_reference(kObjectMeta, describe_common_field("metadata", false)));
   if (!embedded) return;
   Value& required = node.member("required");
   if (required.is_null()) required = Value::array();
@@ -304,9 +304,9 @@ Value TypeWriter::custom_list(const Resource& resource) {
                                {"description", cat("List of ", resource.name, ".")},
                                {"items", reference(type_name(resource))}});
   Value properties = Value::object(
-      {{"apiVersion", text_field(describe_field("", "apiVersion"))},
-       {"kind", text_field(describe_field("", "kind"))},
-       {"metadata", described_reference(kListMeta, describe_field("List", "metadata"))},
+      {{"apiVersion", text_field(describe_common_field("apiVersion", false))},
+       {"kind", text_field(describe_common_field("kind", false))},
+       {"metadata", described_reference(kListMeta, describe_common_field("metadata", true))},
        {"items", items}});
   Value out = Value::object(
       {{"type", "object"},

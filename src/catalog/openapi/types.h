@@ -27,6 +27,7 @@ class TypeWriter {
 
  private:
   json::Value definition(const BuiltinTypes::Type& type);
+  json::Value number_or_text(const schema::Schema& schema) const;
   json::Value use(const schema::Schema& schema, std::string_view description);
   json::Value described_reference(std::string_view type, std::string_view description);
   json::Value custom_node(const json::Value& source);
