@@ -44,6 +44,36 @@ std::uint64_t Index::key_of(std::uint64_t subject, std::uint8_t form, std::uint6
   return key;
 }
 
+template <typename Wanted>
+void Index::look(const Attributes& a, Found& out, Wanted wanted) const {
+  std::uint64_t resource = hash(a.resource), space = hash(a.namespace_name), name = hash(a.name);
+  auto look_for = [&](std::uint64_t subject) {
+    const Bucket* forms = bucket_at(subject);
+    if (!forms) return;
+    for (std::uint8_t form = 0; form < kForms; ++form) {
+      if (forms->forms[form] == 0) continue;
+      const Bucket* bucket = bucket_at(key_of(subject, form, resource, space, name));
+      if (!bucket) continue;
+      for (const PolicyPtr& p : bucket->policies)
+        if (wanted(*p) && p->selects(a) && std::ranges::find(out, p.get()) == out.end())
+          out.push_back(p.get());
+    }
+  };
+  look_for(any_subject());
+  look_for(subject_key('u', a.user.name));
+  for (const std::string& g : a.user.groups) look_for(subject_key('g', g));
+}
+
+void Index::find(const Attributes& attributes, Found& out) const {
+  look(attributes, out, [](const Policy&) { return true; });
+}
+
+void Index::find_denials(const Attributes& attributes, bool by_word, Found& out) const {
+  look(attributes, out, [&](const Policy& p) {
+    return p.effect() == Policy::Effect::kDeny && (!by_word || p.says_verb(attributes));
+  });
+}
+
 Index::Bucket& Index::edit(std::uint64_t key) {
   auto is_key = [key](const Bucket* b) { return b->key == key; };
   Bucket** place = buckets_.edit(key, is_key);

@@ -1,5 +1,4 @@
 #pragma once
-#include <algorithm>
 #include <array>
 #include <boost/container/small_vector.hpp>
 #include <functional>
@@ -27,15 +26,9 @@ class Index {
 
   using Found = boost::container::small_vector<const Policy*, 16>;
   // The policies that select the request, each once.
-  void find(const Attributes& attributes, Found& out) const {
-    look(attributes, out, [](const Policy&) { return true; });
-  }
+  void find(const Attributes& attributes, Found& out) const;
   // Those of them that deny. With `by_word`, those whose rules name exactly this verb.
-  void find_denials(const Attributes& attributes, bool by_word, Found& out) const {
-    look(attributes, out, [&](const Policy& p) {
-      return p.effect() == Policy::Effect::kDeny && (!by_word || p.says_verb(attributes));
-    });
-  }
+  void find_denials(const Attributes& attributes, bool by_word, Found& out) const;
 
   // The policies for a user in a namespace or in the cluster, for any request; visits all
   // policies. Without a namespace the whole cluster is meant: then the result includes policies
@@ -71,7 +64,7 @@ class Index {
   };
   struct BucketTraits {
     using Item = Bucket*;
-    static constexpr std::uint32_t kLeafMax = 4;
+    static constexpr std::uint32_t kLeafMax = 8;
     static std::uint64_t hash(const Bucket* b) { return b->key; }
     static bool less(const Bucket* a, const Bucket* b) { return a->key < b->key; }
     static void retain(const Bucket* b) { b->retain(); }
@@ -104,25 +97,5 @@ class Index {
   Trie<BucketTraits> buckets_;
   std::size_t size_ = 0, denials_ = 0;
 };
-
-template <typename Wanted>
-void Index::look(const Attributes& a, Found& out, Wanted wanted) const {
-  std::uint64_t resource = hash(a.resource), space = hash(a.namespace_name), name = hash(a.name);
-  auto look_for = [&](std::uint64_t subject) {
-    const Bucket* forms = bucket_at(subject);
-    if (!forms) return;
-    for (std::uint8_t form = 0; form < kForms; ++form) {
-      if (forms->forms[form] == 0) continue;
-      const Bucket* bucket = bucket_at(key_of(subject, form, resource, space, name));
-      if (!bucket) continue;
-      for (const PolicyPtr& p : bucket->policies)
-        if (wanted(*p) && p->selects(a) && std::ranges::find(out, p.get()) == out.end())
-          out.push_back(p.get());
-    }
-  };
-  look_for(any_subject());
-  look_for(subject_key('u', a.user.name));
-  for (const std::string& g : a.user.groups) look_for(subject_key('g', g));
-}
 
 }  // namespace cardea::authz::access
