@@ -116,11 +116,14 @@ void prepare_create(Value& object, const StrategyContext& context) {
 void prepare_status(Value& object, const Value& old, const StrategyContext& context) {
   keep_spec(object, old, context);
   Value& status = object_member(object, "status");
-  if (text(status, "phase") != text(old["status"], "phase"))
-    status.set("lastPhaseTransitionTime", context.now);
-  else if (!present(status, "lastPhaseTransitionTime") &&
-           present(old["status"], "lastPhaseTransitionTime"))
-    status.set("lastPhaseTransitionTime", old["status"]["lastPhaseTransitionTime"]);
+  const Value &time = status["lastPhaseTransitionTime"],
+              &before = old["status"]["lastPhaseTransitionTime"];
+  if (text(status, "phase") != text(old["status"], "phase")) {
+    // A caller that writes a time of its own keeps it.
+    if (time.is_null() || time == before) status.set("lastPhaseTransitionTime", context.now);
+  } else if (time.is_null() && !before.is_null()) {
+    status.set("lastPhaseTransitionTime", before);
+  }
 }
 
 void validate_access_modes(const Value& spec, FieldErrors& out) {
