@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "app/build_info.h"
 #include "app/can_i_command.h"
 #include "app/cel_command.h"
 #include "app/command_line.h"
@@ -17,13 +18,21 @@
 namespace cardea::app {
 namespace {
 
-constexpr char kVersion[] = "cardea 0.1 (Kubernetes 1.36)";
+// "cardea 0.1 (Kubernetes 1.36), commit 0123456789ab of 2026-01-31"
+std::string version_text() {
+  const rest::BuildInfo& build = build_info();
+  std::string text = "cardea 0.1 (Kubernetes 1.36)";
+  if (build.commit.empty()) return text;
+  text += cat(", commit ", std::string_view(build.commit).substr(0, 12));
+  return build.tree_state == "clean" ? cat(text, " of ", std::string_view(build.date).substr(0, 10))
+                                     : cat(text, " with changes");
+}
 
 int version_command(int argc, char** argv) {
   CommandLine line(
       {"version", "Prints the version of Cardea and of the Kubernetes it follows.", {}});
   if (auto status = line.read(argc, argv)) return *status;
-  std::puts(kVersion);
+  std::puts(version_text().c_str());
   return 0;
 }
 
@@ -117,7 +126,7 @@ int run(int argc, char** argv) {
   std::vector<char*> words(argv + 1, argv + argc);
   std::string_view first = words.empty() ? "" : words[0];
   if (first == "--version") {
-    std::puts(kVersion);
+    std::puts(version_text().c_str());
     return 0;
   }
   if (first != "help") return dispatch(std::move(words));

@@ -420,6 +420,18 @@ Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_ano
   return {};
 }
 
+// Every flag by its long name, with the value it was given or its default.
+std::vector<std::pair<std::string, std::string>> values_of(const CLI::App& app) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames())
+      if (name != "help" && name.size() > 1)
+        out.emplace_back(
+            name, option->count() > 0 ? join(option->results(), ",") : option->get_default_str());
+  std::ranges::sort(out);
+  return out;
+}
+
 }  // namespace
 
 std::variant<ServeOptions, int> parse_serve_options(int argc, char** argv) {
@@ -438,6 +450,7 @@ std::variant<ServeOptions, int> parse_serve_options(int argc, char** argv) {
   auto unused = others.warnings();
   if (!unused) return line.misuse(unused.error().message);
   std::ranges::move(*unused, std::back_inserter(o.warnings));
+  o.flags = values_of(app);
   return o;
 }
 

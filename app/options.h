@@ -50,7 +50,8 @@ struct ServeOptions {
   LogFormat log_format = LogFormat::kText;
   std::uint32_t http2_max_streams_per_connection = 100;
   std::uint16_t insecure_bench_port = 0;  // plain HTTP on loopback, for benchmarks only
-  std::vector<std::string> warnings;      // flags that are accepted but have no effect
+  std::vector<std::pair<std::string, std::string>> flags;  // all that were declared, with values
+  std::vector<std::string> warnings;  // flags that are accepted but have no effect
 };
 
 // The options, or the exit status when there is nothing to run: 0 after help was printed, 2

@@ -10,10 +10,12 @@
 #include "app/audit.h"
 #include "app/authentication.h"
 #include "app/authorizer_chain.h"
+#include "app/build_info.h"
 #include "app/data_directory.h"
 #include "app/machine.h"
 #include "app/options.h"
 #include "app/policy_config.h"
+#include "app/server_identity.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "http/server.h"
@@ -138,6 +140,8 @@ Result<std::unique_ptr<rest::ApiServer>> make_api_server(const ServeOptions& o, 
        .service_cluster_ip_range = o.service_cluster_ip_range,
        .service_node_port_range = o.service_node_port_range,
        .address = cat(o.bind_address, ":", o.secure_port),
+       .build = build_info(),
+       .flags = o.flags,
        .allow_privileged = o.allow_privileged,
        .service_account_tokens = g.authentication.service_account_tokens.get(),
        .auditor = g.auditor.get(),
@@ -163,12 +167,13 @@ Result<void> boot(const ServeOptions& o, const std::string& service_address, con
   if (!facts) return fail(facts.error());
   // Endpoints have no other addresses.
   const std::string address = advertised(o);
-  auto booted = rest::bootstrap(api, {.service_cluster_ip_range = o.service_cluster_ip_range,
-                                      .service_address = service_address,
-                                      .server_address = is_for_others(address) ? address : "",
-                                      .server_port = o.secure_port,
-                                      .authentication = std::move(*facts),
-                                      .now = rfc3339(g.clock.now())});
+  auto booted = rest::bootstrap(api, *server.catalog().get(),
+                                {.service_cluster_ip_range = o.service_cluster_ip_range,
+                                 .service_address = service_address,
+                                 .server_address = is_for_others(address) ? address : "",
+                                 .server_port = o.secure_port,
+                                 .authentication = std::move(*facts),
+                                 .now = rfc3339(g.clock.now())});
   if (!booted) return booted;
   if (auto ok = rest::reconcile_default_roles(api); !ok) return ok;
   if (has_namespace_policy(*server.services().authorizer.get()))
@@ -241,15 +246,24 @@ int serve(int argc, char** argv) {
                                                       : refuse(log, made.error());
   rest::ApiServer& api = **made;
   http::Server server(api.loops(), api.gateway(), server_options(o));
+  rest::Health::Stage& booted = api.health().add_stage("bootstrap");
+  rest::Health::Stage& controlled = api.health().add_stage("controllers");
   if (auto ok = boot(o, *service_address, ground, api); !ok) return refuse(log, ok.error());
+  booted.reach();
   auto trusted = trusted_authority(o, ground.data);
   if (!trusted) return refuse(log, trusted.error());
   // No request is answered before the policy is complete.
   if (auto ok = listen(o, ground, server); !ok) return refuse(log, ok.error());
-  rest::Controllers controllers(controller_context(ground, api), o.controllers, *trusted,
-                                o.event_ttl);
+  rest::Controllers controllers(
+      controller_context(ground, api),
+      {.names = o.controllers,
+       .ca = *trusted,
+       .event_ttl = o.event_ttl,
+       .identity = own_identity(ground.random, is_for_others(advertised(o))
+                                                   ? cat(advertised(o), ":", o.secure_port)
+                                                   : "")});
   if (auto ok = controllers.start(); !ok) return refuse(log, ok.error());
-  api.set_ready();
+  controlled.reach();
   log.write(LogLevel::kInfo, cat("ready on https://", o.bind_address, ":", o.secure_port));
   signals.wait();
   if (o.serving.shutdown_delay > std::chrono::nanoseconds(0)) {

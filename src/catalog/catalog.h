@@ -67,6 +67,8 @@ struct Resource {
   std::string api_version() const { return group.empty() ? version : group + "/" + version; }
   std::string qualified_name() const { return group.empty() ? name : name + "." + group; }
   bool has_verb(std::string_view verb) const;
+  // Its objects are not stored, but found out when they are read (ComponentStatus).
+  bool is_computed() const { return storage_prefix.empty() && has_verb("get"); }
   const Subresource* subresource(std::string_view name) const;
 };
 

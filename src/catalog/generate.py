@@ -190,7 +190,7 @@ def resources(facts):
             out["categories"] = r["categories"]
         if r.get("subresources"):
             out["sub"] = [[s["name"], s["kind"]["group"], s["kind"]["version"], s["kind"]["kind"], s["verbs"]] for s in r["subresources"]]
-        if "get" in r["verbs"]:
+        if "get" in r["verbs"] and r["resource"] != "componentstatuses":  # they are found out when asked for
             out["prefix"] = PREFIXES.get((r["group"], r["resource"]), r["resource"])
             storage = STORAGE.get((r["group"], r["resource"]))
             if storage and storage != [r["group"], r["version"]]:

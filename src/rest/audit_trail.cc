@@ -84,6 +84,11 @@ std::vector<std::pair<std::string, std::string>> annotations_of(const authn::Ide
   return out;
 }
 
+std::string audit_id_of(const http::Request& request, Random& random) {
+  std::string_view given = request.headers.get("audit-id");
+  return is_plain_id(given) ? std::string(given) : make_uid(random);
+}
+
 AuditTrail::AuditTrail(const audit::Auditor& auditor, const Clock& clock, Random& random,
                        const http::Request& request, const authz::RequestInfo& info)
     : auditor_(auditor),
@@ -92,8 +97,7 @@ AuditTrail::AuditTrail(const audit::Auditor& auditor, const Clock& clock, Random
       is_long_(is_long_running(info)) {
   audit::Arrival& a = *arrival_;
   a.received = clock.now();
-  std::string_view given = request.headers.get("audit-id");
-  a.audit_id = is_plain_id(given) ? std::string(given) : make_uid(random);
+  a.audit_id = audit_id_of(request, random);
   a.uri = request.target;
   a.verb = info.verb;
   a.user_agent = request.headers.get("user-agent");

@@ -13,6 +13,10 @@
 
 namespace cardea::rest {
 
+// The id of a request in its answer, and in the audit log where there is one: the client's own in
+// the header Audit-ID, else a new one.
+std::string audit_id_of(const http::Request& request, Random& random);
+
 // The audit record of one request: collects the facts from each station, and makes the events.
 //
 // It exists only where requests are audited: one for each request, called by each station in

@@ -66,7 +66,10 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
   if (r.namespaced && !in_namespace) {
     if (!info.name.empty() && info.verb != "list" && info.verb != "watch")
       co_return fail(unknown_resource());
-    if (info.verb != "list" && info.verb != "watch") co_return fail(method_not_allowed());
+    if (info.verb != "list" && info.verb != "watch") {
+      if (r.is_custom) co_return text_answer(404, "404 page not found\n");
+      co_return fail(method_not_allowed());
+    }
   }
   // Objects of another version would have to go through the definition's webhook.
   bool by_webhook = r.is_custom &&
@@ -83,7 +86,7 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
       co_return fail(r.is_custom ? not_found(r, info.name) : unknown_resource());
   }
   // Reviews are answers to a question, with no metadata to make a table of.
-  Offer offer{.transforms = !r.storage_prefix.empty(),
+  Offer offer{.transforms = !r.storage_prefix.empty() || r.is_computed(),
               .has_protobuf = r.has_protobuf,
               .is_custom = r.is_custom,
               .is_list = info.verb == "list" || info.verb == "watch",
@@ -104,10 +107,10 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
   }
   bool is_named = !info.name.empty();
   // What is not kept has no members.
-  if (is_named && r.storage_prefix.empty()) co_return fail(unknown_resource());
-  bool fits = info.verb == "create"                           ? !is_named
-              : info.verb == "update" || info.verb == "patch" ? is_named
-                                                              : true;
+  if (is_named && r.storage_prefix.empty() && !r.is_computed()) co_return fail(unknown_resource());
+  const bool changes = info.verb == "update" || info.verb == "patch";
+  const bool fits = info.verb == "create" ? !is_named : is_named || !changes;
+  if (r.is_custom && changes && !is_named) co_return fail(bad_request("name must be provided"));
   if (fits)
     if (std::optional<Error> why = policy::refused_verb(r, info.verb, info.name))
       co_return fail(std::move(*why));
@@ -200,7 +203,7 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange,
   Result<Answer> answer = co_await serve_call(call);
   witness.saw(call);
   if (answer && answer->is_streaming) {
-    witness.streams(journey);
+    witness.streams(journey, call);
     co_return true;
   }
   witness.frame.view = call.view;

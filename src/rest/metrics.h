@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/metrics.h"
+#include "rest/request_metrics.h"
 
 namespace cardea::rest {
 
@@ -24,9 +25,13 @@ class Metrics {
  public:
   Metrics();
 
-  void count(std::string_view verb, int code, std::chrono::nanoseconds duration);
-  // Counts the start of a watch; its duration is not observed.
-  void count_stream(std::string_view verb, int code);
+  RequestMetrics& requests() { return requests_; }
+  // How many requests are being answered, watches left out.
+  std::atomic<std::int64_t>& in_flight(bool is_mutating) { return in_flight_[is_mutating]; }
+  void count_authentication(bool is_recognised) {
+    authentications_[is_recognised]->add();
+    if (is_recognised) authenticated_->add();
+  }
   void count_authorization(AuthorizationResult result, std::chrono::nanoseconds duration);
 
   // Where other parts keep their own numbers.
@@ -35,17 +40,14 @@ class Metrics {
   void print(MetricPrinter& out) const;
 
  private:
-  static constexpr std::array<std::string_view, 11> kVerbs = {
-      "get",     "list", "watch", "create", "update", "patch", "delete", "deletecollection",
-      "connect", "path", "other"};
   static constexpr std::array<std::string_view, 5> kResults = {"allowed", "denied", "no-opinion",
                                                                "error", "conditional"};
-  static constexpr std::size_t kCodes = 600;
-  static std::size_t row_of(std::string_view verb);
 
+  RequestMetrics requests_;
   MetricRegistry registry_;
-  std::array<std::array<std::atomic<std::uint64_t>, kCodes>, kVerbs.size()> counts_{};
-  std::array<Histogram*, kVerbs.size()> durations_{};
+  std::atomic<std::int64_t> in_flight_[2] = {};
+  Counter* authentications_[2] = {};
+  Counter* authenticated_ = nullptr;
   std::array<Counter*, kResults.size()> attempts_{};
   std::array<Histogram*, kResults.size()> authorization_durations_{};
 };

@@ -1,9 +1,15 @@
 #include "rest/metrics.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "base/strings.h"
 
 namespace cardea::rest {
 namespace {
+
+using testing::HasSubstr;
+using testing::Not;
 
 std::string printed(const Metrics& metrics) {
   MetricPrinter out;
@@ -11,23 +17,65 @@ std::string printed(const Metrics& metrics) {
   return out.text();
 }
 
-TEST(RequestMetrics, RequestsComeFirstByVerbAndCode) {
+RequestLabels pods(std::string_view verb) {
+  return {.verb = verb, .version = "v1", .resource = "pods", .scope = "namespace"};
+}
+
+TEST(RequestMetrics, HaveKubernetesLabels) {
   Metrics metrics;
-  metrics.count_stream("watch", 200);
-  metrics.count("list", 403, {});
-  metrics.count("list", 200, {});
-  metrics.count("list", 200, {});
-  metrics.count("brew", 418, {});
-  EXPECT_TRUE(printed(metrics).starts_with(
-      R"(# HELP apiserver_request_total Requests answered, by verb and status code.
-# TYPE apiserver_request_total counter
-apiserver_request_total{verb="list",code="200"} 2
-apiserver_request_total{verb="list",code="403"} 1
-apiserver_request_total{verb="watch",code="200"} 1
-apiserver_request_total{verb="other",code="418"} 1
-# HELP apiserver_request_duration_seconds How long answers took, watches left out, by verb.
-# TYPE apiserver_request_duration_seconds histogram
-)")) << printed(metrics);
+  RequestSeries& list = metrics.requests().find(pods("LIST"));
+  list.count(403, {}, 10);
+  list.count(200, std::chrono::seconds(1), 2000);
+  list.count(200, {}, 5000);
+  const std::string text = printed(metrics);
+  const std::string labels =
+      R"(group="",resource="pods",scope="namespace",subresource="",verb="LIST",version="v1")";
+  auto total = [&](int code) {
+    return cat(R"(apiserver_request_total{component="apiserver",code=")", code, R"(",dry_run="",)",
+               labels, "} ");
+  };
+  EXPECT_THAT(text, HasSubstr(total(200) + "2\n"));
+  EXPECT_THAT(text, HasSubstr(total(403) + "1\n"));
+  for (const char* name : {"duration", "sli_duration"})
+    EXPECT_THAT(
+        text, HasSubstr(cat("apiserver_request_", name,
+                            R"(_seconds_sum{component="apiserver",dry_run="",)", labels, "} 1\n")));
+  EXPECT_THAT(text, HasSubstr(cat(R"(apiserver_response_sizes_sum{component="apiserver",)", labels,
+                                  "} 7010\n")));
+}
+
+TEST(RequestMetrics, AWatchRunsUntilItEnds) {
+  Metrics metrics;
+  RequestSeries& watch = metrics.requests().find(pods("WATCH"));
+  watch.count_stream(200);
+  auto running = [&](int n) {
+    return cat(R"(scope="namespace",subresource="",verb="WATCH",version="v1"} )", n, "\n");
+  };
+  {
+    RunningRequest one(watch), two(watch);
+    RunningRequest moved = std::move(one);
+    EXPECT_THAT(printed(metrics), HasSubstr(running(2)));
+  }
+  EXPECT_THAT(printed(metrics), HasSubstr(running(0)));
+  EXPECT_THAT(printed(metrics), Not(HasSubstr("apiserver_request_duration_seconds_sum")));
+}
+
+TEST(RequestMetrics, NamesThatClientsMakeUpBecomeNoLabels) {
+  auto info = authz::parse_request_info("GET", "/apis/made.up/v1/namespaces/x/things/y", "");
+  RequestLabels labels = labels_of(*info, {}, nullptr);
+  EXPECT_EQ(labels.verb, "GET");
+  EXPECT_EQ(labels.resource, "");
+  EXPECT_EQ(labels.group, "");
+  info = authz::parse_request_info("BREW", "/coffee", "");
+  EXPECT_EQ(labels_of(*info, {}, nullptr).verb, "OTHER");
+  EXPECT_EQ(labels_of(*info, {}, nullptr).subresource, "");
+}
+
+TEST(RequestMetrics, TooManyKindsAreCountedTogether) {
+  Metrics metrics;
+  for (int i = 0; i < 20'000; ++i)
+    metrics.requests().find({.verb = "GET", .resource = cat("r", i)}).count(200, {}, 0);
+  EXPECT_THAT(printed(metrics), HasSubstr(R"(verb="OTHER")"));
 }
 
 TEST(RequestMetrics, TheRegistryFollows) {

@@ -189,6 +189,11 @@ StoreStats LocalStore::stats() const {
   return stats;
 }
 
+void LocalStore::note_trouble(std::string trouble) {
+  std::lock_guard guard(queue_lock_);
+  trouble_ = std::move(trouble);
+}
+
 void LocalStore::run() {
   bool chores = true;
   for (;;) {
@@ -341,6 +346,7 @@ bool LocalStore::do_chores(bool busy) {
   if (!settle_doubt()) {
     finish_compactions(
         fail(Error::of(Reason::kServiceUnavailable, cat("not compacted: ", doubt_))));
+    note_trouble(doubt_);
     return false;
   }
   compact_to_ = std::max(compact_to_, oldest_to_keep());
@@ -349,10 +355,7 @@ bool LocalStore::do_chores(bool busy) {
   bool failed = tidied == Journal::Tidied::kFailed;
   std::string trouble = failed ? journal_->trouble() : "";
   if (failed) finish_compactions(fail(Error::of(Reason::kServiceUnavailable, trouble)));
-  {
-    std::lock_guard guard(queue_lock_);
-    trouble_ = std::move(trouble);
-  }
+  note_trouble(std::move(trouble));
   if (failed) return false;  // the next tick tries again
   if (more || tidied == Journal::Tidied::kMore || timeline_.past_bytes() > history_.max_bytes)
     return true;

@@ -63,6 +63,7 @@ class LocalStore : public Store {
   Revision oldest_to_keep();
   void accept(std::vector<Compaction> compactions);
   bool do_chores(bool busy);  // true when more is left to do at once
+  void note_trouble(std::string trouble);
   void finish_compactions(const Result<void>& answer);
 
   const std::unique_ptr<Journal> journal_;

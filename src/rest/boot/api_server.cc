@@ -1,8 +1,12 @@
 #include "rest/boot/api_server.h"
 
+#include <map>
+
 #include "authn/service_account/tokens.h"
+#include "base/strings.h"
 #include "rest/policy/dry_deletion.h"
 #include "rest/policy/master_namespace.h"
+#include "rest/process_metrics.h"
 
 namespace cardea::rest {
 namespace {
@@ -27,6 +31,38 @@ void print_figures(MetricPrinter& out, const store::Store& store) {
   print("cardea_store_live_bytes", MetricType::kGauge, stats.live_bytes);
   print("cardea_store_history_bytes", MetricType::kGauge, stats.history_bytes);
   print("cardea_store_file_bytes", MetricType::kGauge, stats.file_bytes);
+  out.begin({"apiserver_storage_size_bytes", "The size of the store's file."}, MetricType::kGauge);
+  out.add_integer(print_labels({{"storage_cluster_id", "store"}}), stats.file_bytes);
+}
+
+// How many objects of each resource are stored, by the name of today and by that of before 1.34.
+void print_objects(MetricPrinter& out, const catalog::Catalog& catalog, const store::Store& store) {
+  std::map<std::pair<std::string, std::string>, std::uint64_t> objects;
+  for (const catalog::Group& group : catalog.groups())
+    for (const catalog::Version& version : group.versions)
+      for (const catalog::Resource* r : version.resources)
+        if (!r->storage_prefix.empty() && catalog.storage_of(*r) == r)
+          objects[{r->group, r->name}] = store.count(store::keys_with_prefix(r->storage_prefix));
+  out.begin({"apiserver_resource_objects", "Stored objects."}, MetricType::kGauge);
+  for (const auto& [name, count] : objects)
+    out.add_integer(print_labels({{"group", name.first}, {"resource", name.second}}), count);
+  out.begin({"apiserver_storage_objects", "Stored objects."}, MetricType::kGauge);
+  for (const auto& [name, count] : objects)
+    out.add_integer(
+        print_labels(
+            {{"resource", name.first.empty() ? name.second : cat(name.second, ".", name.first)}}),
+        count);
+}
+
+void print_build(MetricPrinter& out, const BuildInfo& build) {
+  out.begin({"kubernetes_build_info", "The sources of this program."}, MetricType::kGauge);
+  out.add_number(print_labels({{"build_date", build.date},
+                               {"git_commit", build.commit},
+                               {"git_tree_state", build.tree_state},
+                               {"git_version", "v1.36.3+cardea"},
+                               {"major", "1"},
+                               {"minor", "36"}}),
+                 1);
 }
 
 }  // namespace
@@ -38,7 +74,8 @@ ApiServer::ApiServer(const Parts& parts)
       canonicalizer_(parts.namespace_policy.master),
       loops_(parts.request_loops),
       watches_(parts.store, loops_),
-      description_(catalog_, {.server_address = parts.address}) {}
+      description_(catalog_, parts.clock,
+                   {.server_address = parts.address, .build = parts.build, .flags = parts.flags}) {}
 
 Result<std::unique_ptr<ApiServer>> ApiServer::make(Parts parts) {
   std::unique_ptr<ApiServer> self(new ApiServer(parts));
@@ -126,20 +163,28 @@ void ApiServer::set_services(const Parts& parts) {
 }
 
 void ApiServer::describe(const Parts& parts) {
+  health().add("ping", Health::Of::kLivenessAndReadiness, [] { return std::string(); });
+  health().add("store", Health::Of::kReadiness,
+               [&store = parts.store] { return store.stats().trouble; });
+  running_ = &health().add_stage("shutdown");
+  running_->reach();
   if (const authn::ServiceAccountTokens* tokens = parts.service_account_tokens) {
     description_.add_document("/.well-known/openid-configuration", "application/json",
                               tokens->discovery_document());
     description_.add_document("/openid/v1/jwks", "application/jwk-set+json",
                               tokens->key_set_document());
   }
-  description_.set_metrics(
-      [&metrics = parts.metrics, more = parts.more_metrics, &store = parts.store] {
-        MetricPrinter out;
-        metrics.print(out);
-        if (more) more(out);
-        print_figures(out, store);
-        return out.text();
-      });
+  description_.set_metrics([this, &metrics = parts.metrics, more = parts.more_metrics,
+                            &store = parts.store, build = parts.build] {
+    MetricPrinter out;
+    metrics.print(out);
+    if (more) more(out);
+    print_figures(out, store);
+    print_objects(out, *catalog_.get(), objects_);
+    print_build(out, build);
+    print_process(out);
+    return out.text();
+  });
 }
 
 void ApiServer::open(const Parts& parts) {
@@ -155,7 +200,9 @@ void ApiServer::open(const Parts& parts) {
       authz::User{.name = "system:apiserver", .groups = {std::string(authz::kMastersGroup)}},
       "cardea");
   definitions_ = std::make_unique<DefinitionServer>(parts.store, catalog_, *api_, parts.clock);
+  Health::Stage& served = health().add_stage("definitions");
   definitions_->start();
+  served.reach();
 }
 
 std::unique_ptr<Gateway> ApiServer::another_gateway(

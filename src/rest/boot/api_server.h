@@ -53,6 +53,8 @@ struct Parts {
   std::string service_cluster_ip_range = "10.0.0.0/24";
   std::string service_node_port_range = "30000-32767";
   std::string address = "127.0.0.1:6443";  // where clients reach the server
+  BuildInfo build = {};
+  DebugPages::Flags flags = {};  // of the command line, for /flagz
   bool allow_privileged = false;
   std::size_t request_loops = 2;
   const authn::ServiceAccountTokens* service_account_tokens = nullptr;  // null: none are issued
@@ -84,10 +86,10 @@ class ApiServer {
   const Loopback& api() const { return *api_; }  // the server's own client
   const std::vector<std::string>& warnings() const { return warnings_; }
 
-  // Until then /readyz and /healthz say no.
-  void set_ready() { description_.set_ready(true); }
-  // From then on /readyz and /healthz say no again, and requests are served.
-  void set_stopping() { description_.set_ready(false); }
+  // For checks of other parts. Before the first request of a client.
+  Health& health() { return description_.health(); }
+  // From then on /readyz and /healthz say no, and requests are served.
+  void set_stopping() { running_->lose(); }
   // Ends watches, and no longer follows definitions. From outside the loops; once is enough.
   void stop();
 
@@ -117,6 +119,7 @@ class ApiServer {
   net::Loops loops_;
   WatchHubs watches_;
   SelfDescription description_;
+  Health::Stage* running_ = nullptr;  // of health()
   std::unique_ptr<Gateway> gateway_;
   net::Loops chores_{1};
   std::unique_ptr<Loopback> api_;

@@ -1,6 +1,7 @@
 #include "rest/boot/bootstrap.h"
 
 #include "base/strings.h"
+#include "catalog/kinds/apiregistration/local_api_service.h"
 #include "catalog/kinds/strategies.h"
 
 namespace cardea::rest {
@@ -130,8 +131,11 @@ Result<void> publish_authentication(const Loopback& api, const BootstrapOptions&
 
 }  // namespace
 
-Result<void> bootstrap(const Loopback& api, const BootstrapOptions& o) {
+Result<void> bootstrap(const Loopback& api, const catalog::Catalog& catalog,
+                       const BootstrapOptions& o) {
   if (auto ok = namespaces(api); !ok) return ok;
+  for (const Value& s : catalog::built_in_api_services(catalog))
+    if (auto ok = ensure(api, "/apis/apiregistration.k8s.io/v1/apiservices", s); !ok) return ok;
   for (const Value& c : catalog::bootstrap_priority_classes())
     if (auto ok = ensure(api, "/apis/scheduling.k8s.io/v1/priorityclasses", c); !ok) return ok;
   for (const Value& c : catalog::bootstrap_flow_control(o.now)) {

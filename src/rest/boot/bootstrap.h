@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "catalog/catalog.h"
 #include "rest/loopback.h"
 
 namespace cardea::rest {
@@ -21,8 +22,9 @@ struct BootstrapOptions {
 };
 
 // Creates the objects that every cluster has: the system namespaces, the `kubernetes` service,
-// priority classes and flow control. Existing objects are not changed, except for values that
-// follow from flags. From outside the loops.
-Result<void> bootstrap(const Loopback& api, const BootstrapOptions& options);
+// APIServices of built-in groups, priority classes and flow control. Existing objects are not
+// changed, except for values that follow from flags. From outside the loops.
+Result<void> bootstrap(const Loopback& api, const catalog::Catalog& catalog,
+                       const BootstrapOptions& options);
 
 }  // namespace cardea::rest

@@ -18,7 +18,7 @@ TEST(Bootstrap, ASecondStartFindsEverythingAndChangesNothing) {
                            .server_port = 6443,
                            .authentication = {{"client-ca-file", "ca"}},
                            .now = "2026-01-01T00:00:00Z"};
-  auto first = bootstrap(server.api(), options);
+  auto first = bootstrap(server.api(), *server.catalog().get(), options);
   ASSERT_TRUE(first) << first.error().message;
   EXPECT_EQ(
       server.get("/api/v1/namespaces/default/services/kubernetes")["spec"]["clusterIP"].as_string(),
@@ -32,13 +32,16 @@ TEST(Bootstrap, ASecondStartFindsEverythingAndChangesNothing) {
       "/api/v1/namespaces/kube-system/configmaps/"
       "kube-apiserver-legacy-service-account-token-tracking");
   EXPECT_EQ(tracking["data"]["since"].as_string(), "2026-01-01");
+  Value service = server.get("/apis/apiregistration.k8s.io/v1/apiservices/v1.apps");
+  EXPECT_EQ(service["spec"]["groupPriorityMinimum"].as_int(), 17800);
+  EXPECT_EQ(service["status"]["conditions"].items()[0]["reason"].as_string(), "Local");
   store::Revision revision = server.store().current_revision();
-  auto second = bootstrap(server.api(), options);
+  auto second = bootstrap(server.api(), *server.catalog().get(), options);
   ASSERT_TRUE(second) << second.error().message;
   EXPECT_EQ(server.store().current_revision(), revision);
   options.authentication = {{"client-ca-file", "other"}};
   options.server_address = "10.1.2.4";
-  ASSERT_TRUE(bootstrap(server.api(), options));
+  ASSERT_TRUE(bootstrap(server.api(), *server.catalog().get(), options));
   endpoints = server.get("/api/v1/namespaces/default/endpoints/kubernetes");
   EXPECT_EQ(endpoints["subsets"].items()[0]["addresses"].items()[0]["ip"].as_string(), "10.1.2.4")
       << "the address follows the flags";

@@ -59,13 +59,15 @@ Result<std::vector<std::string>> select_controllers(const std::vector<std::strin
   return out;
 }
 
-Controllers::Controllers(const ControllerContext& context, const std::vector<std::string>& chosen,
-                         const std::string& ca, std::chrono::nanoseconds event_ttl) {
+Controllers::Controllers(const ControllerContext& context, Settings settings) {
   controllers_.push_back(api_service_availability(context));
-  controllers_.push_back(event_expiry(context, event_ttl));
+  controllers_.push_back(local_api_services(context));
+  controllers_.push_back(event_expiry(context, settings.event_ttl));
   controllers_.push_back(access_policy_status(context));
+  if (!settings.identity.name.empty())
+    controllers_.push_back(identity_lease(context, std::move(settings.identity)));
   for (const Row& row : kControllers)
-    if (names(chosen, row.name)) controllers_.push_back(row.make(context, ca));
+    if (names(settings.names, row.name)) controllers_.push_back(row.make(context, settings.ca));
 }
 
 Result<void> Controllers::start() {

@@ -29,6 +29,19 @@ std::unique_ptr<Controller> access_policy_status(ControllerContext context);
 // Always on.
 std::unique_ptr<Controller> event_expiry(ControllerContext context, std::chrono::nanoseconds ttl);
 
+// Makes and deletes the APIServices of groups that CustomResourceDefinitions serve. Always on.
+std::unique_ptr<Controller> local_api_services(ControllerContext context);
+
+// How a server is told from others on the same store.
+struct ServerIdentity {
+  std::string name;    // "apiserver-..."; the same after a restart on this machine
+  std::string holder;  // of this process
+  std::string host_name;
+  std::string address;  // where other servers reach it; empty: nowhere
+};
+// Renews the Lease of this server, and deletes those of servers that are gone.
+std::unique_ptr<Controller> identity_lease(ControllerContext context, ServerIdentity identity);
+
 // Which of them a value of --controllers names: `*` stands for all, `-name` leaves one out, a name
 // puts one in; names win over `*`. An unknown name is an error.
 Result<std::vector<std::string>> select_controllers(const std::vector<std::string>& wanted);
@@ -37,9 +50,13 @@ std::vector<std::string> known_controllers();
 // The ones that were chosen, started and stopped together.
 class Controllers {
  public:
-  // `names` as select_controllers gives them. Events live for `event_ttl`.
-  Controllers(const ControllerContext& context, const std::vector<std::string>& names,
-              const std::string& ca, std::chrono::nanoseconds event_ttl = std::chrono::hours(1));
+  struct Settings {
+    std::vector<std::string> names;  // as select_controllers gives them
+    std::string ca;                  // for root_ca_publisher
+    std::chrono::nanoseconds event_ttl = std::chrono::hours(1);
+    ServerIdentity identity = {};  // without a name there is no lease
+  };
+  Controllers(const ControllerContext& context, Settings settings);
   ~Controllers() { stop(); }
 
   // Both from outside the loop.

@@ -1,5 +1,7 @@
 #include "rest/pipeline/witness.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 #include "rest/catalog_holder.h"
 
@@ -68,14 +70,34 @@ Witness::Witness(const Watchers& watchers, Services& services,
       services_(services),
       exchange_(std::move(exchange)) {}
 
+Witness::~Witness() {
+  if (in_flight_) in_flight_->fetch_sub(1, std::memory_order_relaxed);
+}
+
+RequestSeries& Witness::series_of(const authz::RequestInfo& info,
+                                  const catalog::Resource* resource) const {
+  std::shared_ptr<const catalog::Catalog> catalog;
+  if (!resource && info.is_resource_request) {
+    catalog = services_.catalog.get();
+    resource = catalog->find(info.api_group, info.api_version, info.resource);
+  }
+  return services_.metrics.requests().find(labels_of(info, exchange_->request(), resource));
+}
+
 Task<bool> Witness::saw(const Journey& j) {
   if (!j.asked) co_return true;
   const authz::RequestInfo& info = j.asked->info;
-  verb_ = info.is_resource_request ? info.verb : "path";
+  if (info.verb != "watch") {
+    constexpr std::string_view kReads[] = {"get", "list", "head"};
+    in_flight_ = &services_.metrics.in_flight(std::ranges::find(kReads, info.verb) ==
+                                              std::end(kReads));
+    in_flight_->fetch_add(1, std::memory_order_relaxed);
+  }
   frame.view.pretty = j.asked->is_pretty;
   if (watchers_.auditor)
     trail_ = std::make_shared<AuditTrail>(*watchers_.auditor, services_.clock, services_.random,
                                           exchange_->request(), info);
+  if (j.recognised || !j.acting) services_.metrics.count_authentication(j.recognised.has_value());
   if (!j.recognised && !j.acting) {
     if (watchers_.log)
       watchers_.log->write(LogLevel::kWarning,
@@ -143,9 +165,12 @@ void Witness::respond(Result<Answer> answer, const Journey& journey, const authz
   Result<Answer> audited = trail_ ? answer : Result<Answer>();
   http::Response response = present(std::move(answer), frame, warnings);
   if (is_refusal) response.headers.add("X-Content-Type-Options", "nosniff");
-  services_.metrics.count(verb_, response.status, watch_.elapsed());
+  series_of(info, frame.resource).count(response.status, watch_.elapsed(), response.body.size());
   log(journey, response.status);
-  if (!trail_) return exchange_->respond(std::move(response));
+  if (!trail_) {
+    response.headers.add("Audit-Id", audit_id_of(exchange_->request(), services_.random));
+    return exchange_->respond(std::move(response));
+  }
   // The form that was asked for may have turned an object into a refusal.
   if (response.status >= 400 && !is_raw) kind = audit::AnswerBody::Kind::kStatus;
   http::Body shown = response.body;
@@ -158,8 +183,8 @@ void Witness::respond(Result<Answer> answer, const Journey& journey, const authz
   trail_->respond(exchange_, std::move(response), kind, std::move(shown));
 }
 
-void Witness::streams(const Journey& journey) {
-  services_.metrics.count_stream(verb_, 200);
+void Witness::streams(const Journey& journey, const Call& call) {
+  series_of(call.info, call.resource).count_stream(200);
   log(journey, 200);
 }
 

@@ -27,6 +27,9 @@ struct Watchers {
 class Witness {
  public:
   Witness(const Watchers& watchers, Services& services, std::shared_ptr<http::Exchange> exchange);
+  ~Witness();
+  Witness(const Witness&) = delete;
+  Witness& operator=(const Witness&) = delete;
 
   // Reads the progress of the request. False: the request must not continue, because it could not
   // be recorded.
@@ -38,7 +41,7 @@ class Witness {
   void respond(Result<Answer> answer, const Journey& journey, const authz::RequestInfo& info,
                const std::vector<std::string>& warnings = {});
   // The answer is being sent already.
-  void streams(const Journey& journey);
+  void streams(const Journey& journey, const Call& call);
 
   Frame frame;
   bool is_refusal = false;
@@ -47,13 +50,14 @@ class Witness {
 
  private:
   void log(const Journey& journey, int status) const;
+  RequestSeries& series_of(const authz::RequestInfo& info, const catalog::Resource* resource) const;
 
   const Watchers& watchers_;
   Services& services_;
   std::shared_ptr<http::Exchange> exchange_;
   Stopwatch watch_;
-  std::string verb_ = "other";
-  std::shared_ptr<AuditTrail> trail_;  // null where nothing is audited
+  std::atomic<std::int64_t>* in_flight_ = nullptr;  // where this request is counted while it runs
+  std::shared_ptr<AuditTrail> trail_;               // null where nothing is audited
 };
 
 }  // namespace cardea::rest::pipeline

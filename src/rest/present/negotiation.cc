@@ -142,6 +142,19 @@ Result<View> negotiate(std::string_view accept, Offer offer) {
   return refusal(kAccepted);
 }
 
+Result<PageForm> negotiate_page(std::string_view accept, std::string_view as) {
+  if (trim(accept).empty()) return PageForm::kText;
+  for (const Clause& c : parse_accept(accept)) {
+    if (c.type == "*/*" || c.type == "text/*" || c.type == "text/plain") return PageForm::kText;
+    if (c.as != as || c.group != "config.k8s.io" || c.version != "v1beta1") continue;
+    if (c.type == "application/json") return PageForm::kJson;
+    if (c.type == "application/yaml") return PageForm::kYaml;
+  }
+  return fail(Error::of(Reason::kNotAcceptable,
+                        "only the following media types are accepted: application/json, "
+                        "application/yaml, text/plain"));
+}
+
 Error not_acceptable(std::string_view available) {
   return Error::of(Reason::kNotAcceptable,
                    cat("406: Not Acceptable\n\nAvailable representations: ", available))

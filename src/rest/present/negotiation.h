@@ -39,6 +39,11 @@ struct Offer {
 // when none fits.
 Result<View> negotiate(std::string_view accept, Offer offer);
 
+// The form of a page for people that also has a document, `as` of config.k8s.io: text unless the
+// client asks for that document in JSON or YAML by its full name.
+enum class PageForm { kText, kJson, kYaml };
+Result<PageForm> negotiate_page(std::string_view accept, std::string_view as);
+
 // Whether the Accept header names this type, alone or among others.
 bool accepts(std::string_view accept, std::string_view type);
 Error not_acceptable(std::string_view available);

@@ -14,7 +14,17 @@ using json::Value;
 
 namespace {
 
-Value version_document() {
+// The names that Go has for this machine, which clients know.
+constexpr std::string_view kPlatform =
+#if defined(__x86_64__)
+    "linux/amd64";
+#elif defined(__aarch64__)
+    "linux/arm64";
+#else
+    "linux/unknown";
+#endif
+
+Value version_document(const BuildInfo& build) {
   return Value::object({{"major", "1"},
                         {"minor", "36"},
                         {"emulationMajor", "1"},
@@ -22,12 +32,12 @@ Value version_document() {
                         {"minCompatibilityMajor", "1"},
                         {"minCompatibilityMinor", "35"},
                         {"gitVersion", "v1.36.3+cardea"},
-                        {"gitCommit", ""},
-                        {"gitTreeState", ""},
-                        {"buildDate", "1970-01-01T00:00:00Z"},
-                        {"goVersion", "none"},
-                        {"compiler", "clang"},
-                        {"platform", "linux/amd64"}});
+                        {"gitCommit", build.commit},
+                        {"gitTreeState", build.tree_state},
+                        {"buildDate", build.date.empty() ? "1970-01-01T00:00:00Z" : build.date},
+                        {"goVersion", "none: written in C++"},
+                        {"compiler", "clang " __clang_version__},
+                        {"platform", kPlatform}});
 }
 
 std::vector<std::string> group_paths(const catalog::Catalog& catalog) {
@@ -49,48 +59,6 @@ Answer plain_document(Value document) {
 }
 
 }  // namespace
-
-Answer text_answer(int status, std::string text) {
-  Answer a;
-  a.status = status;
-  a.is_raw = true;
-  a.body = http::Body(std::move(text));
-  a.content_type = "text/plain; charset=utf-8";
-  a.headers.emplace_back("X-Content-Type-Options", "nosniff");
-  return a;
-}
-
-std::optional<Result<Answer>> SelfDescription::health(http::Request&,
-                                                      const authz::RequestInfo& info) {
-  std::string_view path = info.path;
-  std::string_view name;
-  for (std::string_view root : {"/livez", "/readyz", "/healthz"})
-    if (path == root || path.starts_with(cat(root, "/"))) name = root;
-  if (name.empty()) return std::nullopt;
-  bool live_only = name == "/livez";
-  bool ready = ready_.load();
-  std::string_view check = path.substr(name.size());
-  if (check.starts_with('/')) check.remove_prefix(1);
-  if (check.ends_with('/')) check.remove_suffix(1);
-  struct Row {
-    std::string_view name;
-    bool ok;
-  };
-  std::vector<Row> rows = {{"ping", true}};
-  if (!live_only) rows.push_back({"store", ready});
-  if (!check.empty()) {
-    for (const Row& r : rows)
-      if (r.name == check) return r.ok ? text_answer(200, "ok") : text_answer(500, "not ready\n");
-    return text_answer(404, "404 page not found\n");
-  }
-  bool ok = live_only || ready;
-  if (ok && !info.query.has("verbose")) return text_answer(200, "ok");
-  std::string out;
-  for (const Row& r : rows)
-    out += cat(r.ok ? "[+]" : "[-]", r.name, r.ok ? " ok\n" : " failed: not ready\n");
-  out += cat(name.substr(1), ok ? " check passed\n" : " check failed\n");
-  return text_answer(ok ? 200 : 500, std::move(out));
-}
 
 namespace {
 
@@ -209,14 +177,15 @@ Format SelfDescription::format_of(const http::Request& request, const authz::Req
 
 std::optional<Result<Answer>> SelfDescription::answer(http::Request& request,
                                                       const authz::RequestInfo& info) {
-  if (auto a = health(request, info)) return a;
+  if (auto a = health_.answer(info)) return std::move(*a);
+  if (auto a = debug_pages_.answer(request, info)) return a;
   if (auto a = document(request, info)) return a;
   bool reads = request.method == "GET" || request.method == "HEAD";
   if (info.path == "/version" || info.path == "/version/") {
     if (!reads) return fail(method_not_allowed());
     if (!accepts(request.headers.get("accept"), "application/json"))
       return fail(not_acceptable("application/json"));
-    return plain_document(version_document());
+    return plain_document(version_document(options_.build));
   }
   if (info.path == "/metrics") {
     Answer a = text_answer(200, metrics_ ? metrics_() : "");
@@ -229,11 +198,11 @@ std::optional<Result<Answer>> SelfDescription::answer(http::Request& request,
       if (d.path < "/api") paths.push_back(d.path);
     for (auto p : {"/api", "/api/v1", "/apis"}) paths.push_back(p);
     for (const std::string& path : group_paths(*catalog_.get())) paths.push_back(path);
-    for (auto p : {"/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3"})
+    for (auto p : {"/flagz", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3"})
       paths.push_back(p);
     for (const Document& d : documents_)
       if (d.path > "/api") paths.push_back(d.path);
-    for (auto p : {"/readyz", "/version"}) paths.push_back(p);
+    for (auto p : {"/readyz", "/statusz", "/version"}) paths.push_back(p);
     return plain_document(Value::object({{"paths", paths}}));
   }
   auto found = openapi(request, info);

@@ -1,25 +1,36 @@
 #pragma once
-#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
 
 #include "catalog/openapi/publication.h"
 #include "rest/call.h"
+#include "rest/present/debug_pages.h"
+#include "rest/present/health.h"
 
 namespace cardea::rest {
+
+// The sources of the program, as /version tells them. Empty: not known.
+struct BuildInfo {
+  std::string commit, tree_state, date;
+};
 
 // The paths that are not resources: health, version, metrics, discovery, OpenAPI.
 class SelfDescription {
  public:
   struct Options {
     std::string server_address;  // "127.0.0.1:6443", for clients that ask where
+    BuildInfo build;
+    DebugPages::Flags flags;
   };
-  SelfDescription(CatalogHolder& catalog, Options options)
-      : catalog_(catalog), options_(std::move(options)) {}
+  // `clock` outlives it.
+  SelfDescription(CatalogHolder& catalog, const Clock& clock, Options options)
+      : catalog_(catalog),
+        options_(std::move(options)),
+        debug_pages_(clock, std::move(options_.flags)) {}
 
-  // Ready means: all state is loaded. Until then /readyz and /healthz say no.
-  void set_ready(bool ready) { ready_.store(ready); }
+  // The checks of /livez, /readyz and /healthz.
+  Health& health() { return health_; }
   // Asked for /metrics; gives Prometheus text.
   void set_metrics(std::function<std::string()> metrics) { metrics_ = std::move(metrics); }
 
@@ -33,7 +44,6 @@ class SelfDescription {
   std::optional<Result<Answer>> answer(http::Request& request, const authz::RequestInfo& info);
 
  private:
-  std::optional<Result<Answer>> health(http::Request& request, const authz::RequestInfo& info);
   std::optional<Result<Answer>> document(http::Request& request, const authz::RequestInfo& info);
   std::optional<Result<Answer>> openapi(http::Request& request, const authz::RequestInfo& info);
   std::optional<Result<Answer>> discovery(http::Request& request, const authz::RequestInfo& info);
@@ -41,15 +51,13 @@ class SelfDescription {
   CatalogHolder& catalog_;
   catalog::Publication publication_;
   Options options_;
-  std::atomic<bool> ready_{false};
+  DebugPages debug_pages_;
+  Health health_;
   std::function<std::string()> metrics_;
   struct Document {
     std::string path, content_type, body;
   };
   std::vector<Document> documents_;
 };
-
-// Plain text, as `/healthz` and unknown paths answer.
-Answer text_answer(int status, std::string text);
 
 }  // namespace cardea::rest

@@ -11,14 +11,15 @@ inline constexpr char kTestCa[] = "-----BEGIN CERTIFICATE-----";
 // Runs controllers on a TestServer until the end of the scope.
 class RunningControllers {
  public:
-  RunningControllers(TestServer& server, const std::vector<std::string>& names)
+  RunningControllers(TestServer& server, const std::vector<std::string>& names,
+                     ServerIdentity identity = {})
       : controllers_({.store = server.store(),
                       .catalog = server.catalog(),
                       .gateway = server.gateway(),
                       .loop = server.loop(),
                       .clock = server.clock(),
                       .log = {}},
-                     names, kTestCa) {
+                     {.names = names, .ca = kTestCa, .identity = std::move(identity)}) {
     CARDEA_CHECK(controllers_.start().has_value());
   }
 

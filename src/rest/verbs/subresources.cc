@@ -26,6 +26,7 @@ constexpr Row kVerbs[] = {{"get", get}, {"update", update}, {"patch", patch}};
 
 constexpr Row kUnstored[] = {
     {"bindings", bind_pod},
+    {"componentstatuses", component_statuses},
     {"selfsubjectreviews", review_self},
     {"tokenreviews", review_token},
     {"subjectaccessreviews", review_access},

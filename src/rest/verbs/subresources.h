@@ -9,7 +9,7 @@ namespace cardea::rest {
 // is set.
 Task<Result<Answer>> serve_subresource(Call& call);
 
-// Resources that are answered but not stored: bindings and reviews.
+// Resources that are answered but not stored: bindings, reviews, ComponentStatus.
 Task<Result<Answer>> serve_unstored(Call& call);
 
 Task<Result<Answer>> review_self(Call& call);          // SelfSubjectReview: the user of the request
@@ -26,8 +26,9 @@ Task<Result<Answer>> review_who_can(Call& call);  // ResourceAccessReview: which
 Task<Result<Answer>> review_conditions(Call& call);  // AuthorizationConditionsReview: do these
                                                      // conditions hold
 Task<Result<Answer>> serve_scale(Call& call);
-Task<Result<Answer>> bind_pod(Call& call);   // pods/binding, and bindings themselves
-Task<Result<Answer>> evict_pod(Call& call);  // pods/eviction
+Task<Result<Answer>> component_statuses(Call& call);  // ComponentStatus: get and list
+Task<Result<Answer>> bind_pod(Call& call);            // pods/binding, and bindings themselves
+Task<Result<Answer>> evict_pod(Call& call);           // pods/eviction
 // exec, attach, portforward, log, proxy: the answers of a server without reachable nodes.
 Task<Result<Answer>> connect(Call& call);
 

@@ -29,7 +29,13 @@ struct Watcher {
   std::unique_ptr<net::Timer> timeout;
   std::shared_ptr<AuditTrail> trail;  // tells of the end when the watcher goes
   std::size_t index = 0;              // in its channel
+  RunningRequest running;
 };
+
+void tell_audit(Call& call, http::Response& head) {
+  if (call.trail) return call.trail->begin_stream(head);
+  head.headers.set("Audit-Id", audit_id_of(call.request(), call.services.random));
+}
 
 }  // namespace
 
@@ -226,7 +232,7 @@ Result<Answer> WatchHub::watch(Call& call) {
         if ((*channel)->watchers.empty()) channels_.erase(prefix);
         Error gone = Error::of(Reason::kExpired, cat("too old resource version: ", *revision, " (",
                                                      store_.compacted_revision(), ")"));
-        if (call.trail) call.trail->begin_stream(head);
+        tell_audit(call, head);
         auto stream = call.exchange->stream(std::move(head));
         stream->write(http::Piece::of(error_event(gone, watcher->view)));
         stream->finish();
@@ -243,8 +249,10 @@ Result<Answer> WatchHub::watch(Call& call) {
   }
 
   if (!first.empty()) head.body = http::Body(std::move(first));
-  if (call.trail) call.trail->begin_stream(head);
+  tell_audit(call, head);
   watcher->trail = call.trail;
+  watcher->running = RunningRequest(
+      call.services.metrics.requests().find(labels_of(call.info, call.request(), call.resource)));
   watcher->stream = call.exchange->stream(std::move(head));
   watcher->index = (*channel)->watchers.size();
   (*channel)->watchers.push_back(watcher);
