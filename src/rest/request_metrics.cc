@@ -24,16 +24,11 @@ const std::vector<double>& duration_bounds() {
 struct Named {
   std::string_view from, to;
 };
-constexpr Named kVerbs[] = {{"get", "GET"},
-                            {"list", "LIST"},
-                            {"watch", "WATCH"},
-                            {"create", "POST"},
-                            {"update", "PUT"},
-                            {"patch", "PATCH"},
-                            {"delete", "DELETE"},
-                            {"deletecollection", "DELETECOLLECTION"},
-                            {"post", "POST"},
-                            {"put", "PUT"},
+constexpr Named kVerbs[] = {{"get", "GET"},       {"list", "LIST"},
+                            {"watch", "WATCH"},   {"create", "POST"},
+                            {"update", "PUT"},    {"patch", "PATCH"},
+                            {"delete", "DELETE"}, {"deletecollection", "DELETECOLLECTION"},
+                            {"post", "POST"},     {"put", "PUT"},
                             {"head", "HEAD"}};
 constexpr std::string_view kPaths[] = {"/livez",   "/readyz",     "/healthz",   "/metrics",
                                        "/version", "/openapi/v2", "/openapi/v3"};

@@ -52,8 +52,8 @@ class IdentityLease : public Controller {
     metadata.set("labels", Value::object({{kLabel, "kube-apiserver"},
                                           {"kubernetes.io/hostname", identity_.host_name}}));
     if (!identity_.address.empty())
-      metadata.set("annotations", Value::object({{"kubernetes.io/peer-advertise-address",
-                                                  identity_.address}}));
+      metadata.set("annotations",
+                   Value::object({{"kubernetes.io/peer-advertise-address", identity_.address}}));
     lease.set("spec", Value::object({{"holderIdentity", identity_.holder},
                                      {"leaseDurationSeconds", kDuration.count()},
                                      {"renewTime", rfc3339_micro(context().clock.now())}}));

@@ -25,8 +25,7 @@ std::vector<std::string> names_of(const Value& definition) {
     return out;
   for (const Value& version : definition["spec"]["versions"].items())
     if (version["served"].as_bool())
-      out.push_back(
-          cat(version["name"].as_string(), ".", definition["spec"]["group"].as_string()));
+      out.push_back(cat(version["name"].as_string(), ".", definition["spec"]["group"].as_string()));
   return out;
 }
 

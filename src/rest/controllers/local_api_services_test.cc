@@ -10,9 +10,11 @@ constexpr char kDefinitionPath[] = "/apis/apiextensions.k8s.io/v1/customresource
 
 std::string definition(std::string_view plural) {
   return cat(R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
-      "metadata":{"name":")", plural, R"(.example.com"},
+      "metadata":{"name":")",
+             plural, R"(.example.com"},
       "spec":{"group":"example.com","scope":"Namespaced",
-        "names":{"plural":")", plural, R"(","kind":")", plural, R"("},
+        "names":{"plural":")",
+             plural, R"(","kind":")", plural, R"("},
         "versions":[{"name":"v1","served":true,"storage":true,
           "schema":{"openAPIV3Schema":{"type":"object"}}}]}})");
 }

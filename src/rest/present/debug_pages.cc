@@ -38,10 +38,9 @@ std::string unix_date(std::chrono::system_clock::time_point at) {
 std::string spoken(std::chrono::seconds time) {
   const std::chrono::hh_mm_ss parts(time);
   char text[64];
-  const int size = std::snprintf(text, sizeof text, "%ld hr %02ld min %02ld sec",
-                                 static_cast<long>(parts.hours().count()),
-                                 static_cast<long>(parts.minutes().count()),
-                                 static_cast<long>(parts.seconds().count()));
+  const int size = std::snprintf(
+      text, sizeof text, "%ld hr %02ld min %02ld sec", static_cast<long>(parts.hours().count()),
+      static_cast<long>(parts.minutes().count()), static_cast<long>(parts.seconds().count()));
   return {text, static_cast<std::size_t>(size)};
 }
 

@@ -11,8 +11,8 @@
 namespace cardea::rest {
 
 // /statusz and /flagz: since when the program runs, what it was built from, and its flags. Text for
-// people, or the documents Statusz and Flagz of config.k8s.io for programs. And what there is in place
-// of /debug/pprof.
+// people, or the documents Statusz and Flagz of config.k8s.io for programs. And what there is in
+// place of /debug/pprof.
 class DebugPages {
  public:
   using Flags = std::vector<std::pair<std::string, std::string>>;  // names without dashes, sorted

@@ -47,8 +47,8 @@ TEST_F(DebugPagesTest, FlagsAreShownWithTheirValues) {
 }
 
 TEST_F(DebugPagesTest, OtherFormsAreRefused) {
-  for (const char* accept : {"application/json", "text/html",
-                             "application/json;v=v1beta1;g=config.k8s.io;as=Statusz"})
+  for (const char* accept :
+       {"application/json", "text/html", "application/json;v=v1beta1;g=config.k8s.io;as=Statusz"})
     EXPECT_EQ(ask("/flagz", accept).body,
               "only the following media types are accepted: application/json, application/yaml, "
               "text/plain")

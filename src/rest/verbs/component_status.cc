@@ -32,8 +32,8 @@ Value component(std::string_view name, std::string_view trouble) {
   Value condition = Value::object({{"type", "Healthy"},
                                    {"status", trouble.empty() ? "True" : "False"},
                                    {"message", trouble.empty() ? "ok" : trouble}});
-  return Value::object({{"metadata", Value::object({{"name", name}})},
-                        {"conditions", Value::array({condition})}});
+  return Value::object(
+      {{"metadata", Value::object({{"name", name}})}, {"conditions", Value::array({condition})}});
 }
 
 }  // namespace
