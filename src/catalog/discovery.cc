@@ -21,14 +21,6 @@ Value version_reference(const Group& group, const Version& version) {
       {{"groupVersion", cat(group.name, "/", version.name)}, {"version", version.name}});
 }
 
-// Some groups have a further version in which nothing is stored, for servers that are configured to
-// use it (AuthorizationConditionsReview). It is served and described, but the list of the group's
-// versions is the same as in Kubernetes.
-bool is_listed(const Group& group, const Version& version) {
-  auto rests = [](const Resource* resource) { return !resource->storage_prefix.empty(); };
-  return &version == &group.versions.front() || std::ranges::any_of(version.resources, rests);
-}
-
 Value describe(const Group& group) {
   Value versions = Value::array();
   for (const Version& version : group.versions)
@@ -152,6 +144,11 @@ Value group_list(const Catalog& catalog) {
   return Value::object({{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", groups}});
 }
 
+bool is_listed(const Group& group, const Version& version) {
+  auto rests = [](const Resource* resource) { return !resource->storage_prefix.empty(); };
+  return &version == &group.versions.front() || std::ranges::any_of(version.resources, rests);
+}
+
 std::optional<Value> group(const Catalog& catalog, std::string_view name) {
   const Group* found = name.empty() ? nullptr : find_group(catalog, name);
   if (!found) return std::nullopt;
@@ -199,10 +196,9 @@ DiscoveryForm discovery_form(std::string_view accept) {
         clause.type != "application/yaml")
       continue;
     if (clause.as.empty()) return DiscoveryForm::kPlain;
-    if (is_protobuf) continue;  // the aggregated form is JSON
     if (clause.as == "APIGroupDiscoveryList" && clause.group == "apidiscovery.k8s.io" &&
         clause.version == "v2")
-      return DiscoveryForm::kAggregated;
+      return is_protobuf ? DiscoveryForm::kAggregatedProtobuf : DiscoveryForm::kAggregated;
   }
   return DiscoveryForm::kNotAcceptable;
 }

@@ -17,16 +17,25 @@ std::optional<json::Value> resource_list(const Catalog& catalog, std::string_vie
                                          std::string_view version);  // /api/v1,
                                                                      // /apis/<group>/<version>
 
+// Some groups have a further version in which nothing is stored, for servers that are configured to
+// use it (AuthorizationConditionsReview). It is served and described, but the list of the group's
+// versions is the same as in Kubernetes.
+bool is_listed(const Group& group, const Version& version);
+
 // Everything in one document, APIGroupDiscoveryList of apidiscovery.k8s.io/v2: the core group alone
 // (/api), or all others (/apis).
 json::Value aggregated_discovery(const Catalog& catalog, bool core);
+// The same document in Kubernetes' Protobuf.
+std::string aggregated_discovery_protobuf(const Catalog& catalog, const json::Value& document);
 
-// Which of the two forms an Accept header requests at /api and /apis.
-enum class DiscoveryForm { kPlain, kAggregated, kNotAcceptable };
+// Which form an Accept header requests at /api and /apis.
+enum class DiscoveryForm { kPlain, kAggregated, kAggregatedProtobuf, kNotAcceptable };
 DiscoveryForm discovery_form(std::string_view accept);
 
 inline constexpr std::string_view kAggregatedDiscoveryType =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+inline constexpr std::string_view kAggregatedProtobufType =
+    "application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 // Clients see by this hash that objects are now stored in another version.
 std::string storage_version_hash(const Resource& resource);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "base/strings.h"
 #include "json/parse.h"
 #include "json/print.h"
@@ -81,6 +83,18 @@ TEST(Discovery, AggregatesAsRecorded) {
     }
   }
   EXPECT_GE(compared, 6);
+}
+
+TEST(Discovery, AggregatesInProtobufByteForByte) {
+  std::ifstream file(json::recordings().parent_path() / "protobuf" / "discovery.jsonl");
+  std::string line;
+  ASSERT_TRUE(std::getline(file, line));
+  auto catalog = Catalog::builtin();
+  EXPECT_EQ(base64(aggregated_discovery_protobuf(*catalog, aggregated_discovery(*catalog, true))),
+            (*json::parse(line))["protobuf"].as_string());
+  EXPECT_EQ(discovery_form(kAggregatedProtobufType), DiscoveryForm::kAggregatedProtobuf);
+  EXPECT_EQ(discovery_form("application/vnd.kubernetes.protobuf;g=meta.k8s.io;v=v1;as=Table"),
+            DiscoveryForm::kNotAcceptable);
 }
 
 TEST(Discovery, ServesAFurtherVersionOfReviewsWithoutListingIt) {

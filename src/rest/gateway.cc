@@ -93,6 +93,10 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
               .is_watch = info.verb == "watch"};
   auto view = negotiate(call.request().headers.get("accept"), offer);
   if (!view) co_return fail(view.error());
+  if (offer.is_watch && view->shape == View::Shape::kPartialList)
+    co_return fail(Error::of(
+        Reason::kNotAcceptable,
+        "you requested PartialObjectMetadataList, but the requested object is not a list"));
   bool pretty = call.view.pretty;
   call.view = *view;
   call.view.pretty = pretty;

@@ -1,7 +1,5 @@
-#include <array>
-#include <bit>
-
 #include "catalog/openapi/openapi_v2.h"
+#include "catalog/openapi/protobuf_message.h"
 #include "json/print.h"
 
 namespace cardea::catalog {
@@ -9,54 +7,6 @@ namespace cardea::catalog {
 using json::Value;
 
 namespace {
-
-// Writes the fields of one message. A nested message is first written to its own Message, because
-// its length comes before it.
-class Message {
- public:
-  void text(int field, std::string_view value) {
-    if (!value.empty()) bytes(field, value);
-  }
-  void message(int field, const Message& inner) { bytes(field, inner.out_); }
-  void flag(int field, bool value) {
-    if (value) {
-      tag(field, 0);
-      out_.push_back(1);
-    }
-  }
-  void integer(int field, std::int64_t value) {
-    if (value == 0) return;
-    tag(field, 0);
-    varint(static_cast<std::uint64_t>(value));
-  }
-  void number(int field, double value) {
-    if (value == 0) return;
-    tag(field, 1);
-    auto raw = std::bit_cast<std::array<char, 8>>(value);  // little endian, as both x86-64 and
-                                                           // arm64 are
-    out_.append(raw.data(), raw.size());
-  }
-  void texts(int field, const Value& list) {
-    for (const Value& item : list.items()) bytes(field, item.as_string());
-  }
-  std::string take() && { return std::move(out_); }
-
- private:
-  void bytes(int field, std::string_view value) {
-    tag(field, 2);
-    varint(value.size());
-    out_ += value;
-  }
-  void tag(int field, int wire) {
-    varint(static_cast<std::uint64_t>(field) << 3 | static_cast<unsigned>(wire));
-  }
-  void varint(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) out_.push_back(static_cast<char>(value | 0x80));
-    out_.push_back(static_cast<char>(value));
-  }
-
-  std::string out_;
-};
 
 // A message with one nested message.
 Message wrapped(int field, const Message& inner) {

@@ -56,7 +56,8 @@ const openapi::PublishedPermissions& Publication::permissions(const Catalog& cat
 void Publication::forget_if_changed(const Catalog& catalog) {
   if (generation_ == catalog.generation()) return;
   generation_ = catalog.generation();
-  discovery_[0] = discovery_[1] = v2_ = v2_protobuf_ = v3_index_ = nullptr;
+  discovery_[0] = discovery_[1] = discovery_protobuf_[0] = discovery_protobuf_[1] = nullptr;
+  v2_ = v2_protobuf_ = v3_index_ = nullptr;
   auto paths = openapi_v3_paths(catalog);
   std::erase_if(
       v3_, [&](const auto& entry) { return std::ranges::find(paths, entry.first) == paths.end(); });
@@ -67,6 +68,17 @@ Publication::Document Publication::aggregated_discovery(const Catalog& catalog, 
   forget_if_changed(catalog);
   Document& document = discovery_[core];
   if (!document) document = publish(json::print(catalog::aggregated_discovery(catalog, core)));
+  return document;
+}
+
+Publication::Document Publication::aggregated_discovery_protobuf(const Catalog& catalog,
+                                                                 bool core) {
+  std::lock_guard lock(mutex_);
+  forget_if_changed(catalog);
+  Document& document = discovery_protobuf_[core];
+  if (!document)
+    document = publish(catalog::aggregated_discovery_protobuf(
+        catalog, catalog::aggregated_discovery(catalog, core)));
   return document;
 }
 

@@ -38,6 +38,7 @@ class Publication {
 
   // APIGroupDiscoveryList of /api (core) or /apis.
   Document aggregated_discovery(const Catalog& catalog, bool core);
+  Document aggregated_discovery_protobuf(const Catalog& catalog, bool core);
   Document openapi_v2(const Catalog& catalog);
   Document openapi_v2_protobuf(const Catalog& catalog);
   // The list of OpenAPI v3 documents. Each URL contains the hash of its document.
@@ -61,7 +62,7 @@ class Publication {
   std::uint64_t generation_ = 0;
   std::shared_ptr<const openapi::PublishedPermissions> permissions_;  // of built-in kinds, which
                                                                       // never change
-  Document discovery_[2], v2_, v2_protobuf_, v3_index_;
+  Document discovery_[2], discovery_protobuf_[2], v2_, v2_protobuf_, v3_index_;
   std::map<std::string, Versioned, std::less<>> v3_;
 };
 

@@ -77,6 +77,12 @@ Answer published(const catalog::PublishedDocument& document, std::shared_ptr<con
   return a;
 }
 
+// Caches between may keep it, and ask whether it is current.
+Answer shared(Answer answer) {
+  answer.headers.emplace_back("Cache-Control", "public");
+  return answer;
+}
+
 constexpr std::string_view
     kOpenApiProtobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
@@ -84,6 +90,16 @@ bool wants_openapi_protobuf(std::string_view accept) {
   return accept.find("application/com.github.proto-openapi.spec.v2@v1.0+protobuf") !=
              std::string_view::npos ||
          accept.find(kOpenApiProtobuf) != std::string_view::npos;
+}
+
+// Kubernetes refuses other types of these documents without a word.
+std::optional<Answer> refused_type(std::string_view accept) {
+  if (accepts(accept, "application/json") || accepts(accept, "application/*")) return std::nullopt;
+  Answer a;
+  a.status = 406;
+  a.is_raw = true;
+  a.headers.emplace_back("Vary", "Accept");
+  return a;
 }
 
 }  // namespace
@@ -94,6 +110,8 @@ std::optional<Result<Answer>> SelfDescription::openapi(http::Request& request,
   auto catalog = catalog_.get();
   if (info.path == "/openapi/v2") {
     bool protobuf = wants_openapi_protobuf(request.headers.get("accept"));
+    if (!protobuf)
+      if (auto refused = refused_type(request.headers.get("accept"))) return std::move(*refused);
     auto document = protobuf ? publication_.openapi_v2_protobuf(*catalog)
                              : publication_.openapi_v2(*catalog);
     return published(*document, document, request,
@@ -107,6 +125,7 @@ std::optional<Result<Answer>> SelfDescription::openapi(http::Request& request,
   auto document = publication_.openapi_v3(*catalog,
                                           std::string_view(info.path).substr(kV3.size() + 1));
   if (!document) return std::nullopt;
+  if (auto refused = refused_type(request.headers.get("accept"))) return std::move(*refused);
   return published(*document, document, request, "application/json");
 }
 
@@ -141,7 +160,11 @@ std::optional<Result<Answer>> SelfDescription::discovery(http::Request& request,
     switch (catalog::discovery_form(accept)) {
       case catalog::DiscoveryForm::kAggregated: {
         auto document = publication_.aggregated_discovery(*catalog, path == "/api");
-        return published(*document, document, request, catalog::kAggregatedDiscoveryType);
+        return shared(published(*document, document, request, catalog::kAggregatedDiscoveryType));
+      }
+      case catalog::DiscoveryForm::kAggregatedProtobuf: {
+        auto document = publication_.aggregated_discovery_protobuf(*catalog, path == "/api");
+        return shared(published(*document, document, request, catalog::kAggregatedProtobufType));
       }
       case catalog::DiscoveryForm::kPlain:
         return plain_document(path == "/api" ? catalog::api_versions(options_.server_address)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "catalog/discovery.h"
 
 namespace cardea::catalog {
 
@@ -80,7 +81,7 @@ std::vector<Value> built_in_api_services(const Catalog& catalog) {
   for (const Group& group : catalog.groups()) {
     if (group.name == "apiregistration.k8s.io") continue;
     for (const Version& version : group.versions)
-      if (is_built_in(version))
+      if (is_built_in(version) && is_listed(group, version))
         out.push_back(api_service(group.name, version.name, "onstart", priority_of(group.name),
                                   version_priority_of(group.name, version.name)));
   }
