@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/strings.h"
+#include "http/websocket.h"
 
 namespace cardea::authn {
 namespace {
@@ -153,23 +154,40 @@ namespace {
 // How a browser, which cannot set headers, brings a token to a WebSocket.
 constexpr std::string_view kTokenProtocol = "base64url.bearer.authorization.k8s.io.";
 
+constexpr std::string_view kProtocols = "sec-websocket-protocol";
+
+// The client's protocols, with the one that has the token or without.
+std::vector<std::string> offered_protocols(const http::Headers& headers, bool with_token) {
+  std::vector<std::string> found;
+  for (std::string_view line : headers.get_all(kProtocols))
+    for (std::string_view protocol : split(line, ','))
+      if (trim(protocol).starts_with(kTokenProtocol) == with_token)
+        found.emplace_back(trim(protocol));
+  return found;
+}
+
 Result<std::string_view> websocket_token(const http::Headers& headers, std::string& storage) {
-  if (!equals_ignoring_case(headers.get("upgrade"), "websocket")) return std::string_view();
-  int tokens = 0;
-  for (std::string_view line : headers.get_all("sec-websocket-protocol"))
-    for (std::string_view protocol : split(line, ',')) {
-      protocol = trim(protocol);
-      if (!protocol.starts_with(kTokenProtocol)) continue;
-      std::string text(protocol.substr(kTokenProtocol.size()));
-      std::ranges::replace(text, '-', '+');
-      std::ranges::replace(text, '_', '/');
-      text.append((4 - text.size() % 4) % 4, '=');
-      auto token = base64_decode(text);
-      if (!token || token->empty() || ++tokens > 1)
-        return fail(Error::of(Reason::kUnauthorized, "wrong token protocol"));
-      storage = std::move(*token);
-    }
+  if (!http::asks_for_websocket(headers)) return std::string_view();
+  const auto offered = offered_protocols(headers, true);
+  if (offered.empty()) return std::string_view();
+  auto refused = [](std::string_view why) {
+    return fail(Error::of(Reason::kUnauthorized, std::string(why)));
+  };
+  if (offered.size() > 1) return refused("multiple base64.bearer.authorization tokens specified");
+  auto token = base64_url_decode(std::string_view(offered[0]).substr(kTokenProtocol.size()));
+  if (!token) return refused("invalid base64.bearer.authorization token encoding");
+  if (!is_valid_utf8(*token)) return refused("invalid base64.bearer.authorization token");
+  // The answer names a protocol, and must not name this one.
+  if (!token->empty() && offered_protocols(headers, false).empty())
+    return refused("missing additional subprotocol");
+  storage = std::move(*token);
   return std::string_view(storage);
+}
+
+void forget_websocket_token(http::Headers& headers) {
+  if (!headers.has(kProtocols) || offered_protocols(headers, true).empty()) return;
+  const std::string left = join(offered_protocols(headers, false), ",");
+  headers.set(kProtocols, left);
 }
 
 }  // namespace
@@ -258,6 +276,7 @@ std::optional<Result<Identity>> AuthenticatorChain::decide(const Credentials& cr
 
 void AuthenticatorChain::forget(http::Headers& headers) const {
   headers.remove("authorization");
+  forget_websocket_token(headers);
   if (forget_) forget_(headers);
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
+
 namespace cardea::authn {
 namespace {
 
@@ -90,17 +92,21 @@ TEST_F(Authentication, TwoAuthorizationHeadersAreNoCredentials) {
 TEST_F(Authentication, AWebSocketBringsItsTokenAmongItsProtocols) {
   std::string storage;
   auto token = [&](std::string_view protocols) {
-    return request_token({{"Upgrade", "websocket"}, {"Sec-WebSocket-Protocol", protocols}},
+    return request_token({{"Connection", "keep-alive, Upgrade"},
+                          {"Upgrade", "websocket"},
+                          {"Sec-WebSocket-Protocol", protocols}},
                          storage);
   };
-  EXPECT_EQ(*token("v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.dDE"), "t1");
-  EXPECT_FALSE(token(
-      "base64url.bearer.authorization.k8s.io.dDE, base64url.bearer.authorization.k8s.io.dDI"));
-  EXPECT_FALSE(token("base64url.bearer.authorization.k8s.io.***"));
-  EXPECT_EQ(
-      *request_token({{"Sec-WebSocket-Protocol", "base64url.bearer.authorization.k8s.io.dDE"}},
-                     storage = ""),
-      "");
+  const std::string t1 = "base64url.bearer.authorization.k8s.io.dDE";
+  EXPECT_EQ(*token("v5.channel.k8s.io, " + t1), "t1");
+  EXPECT_EQ(*token(t1 + ",a,b"), "t1");
+  EXPECT_EQ(*token("a"), "");
+  EXPECT_FALSE(token(t1)) << "no protocol is left for the answer";
+  EXPECT_FALSE(token(cat("a, ", t1, ", base64url.bearer.authorization.k8s.io.dDI")));
+  for (const std::string_view bad : {"***", "dDE=", "d D E", "_w", "+w"})
+    EXPECT_FALSE(token(cat("a, base64url.bearer.authorization.k8s.io.", bad))) << bad;
+  const http::Headers no_upgrade{{"Upgrade", "websocket"}, {"Sec-WebSocket-Protocol", "a, " + t1}};
+  EXPECT_EQ(*request_token(no_upgrade, storage = ""), "");
 }
 
 TEST_F(Authentication, CredentialsAreTakenOffTheRequest) {
@@ -108,6 +114,10 @@ TEST_F(Authentication, CredentialsAreTakenOffTheRequest) {
   chain_->forget(headers);
   EXPECT_FALSE(headers.has("authorization"));
   EXPECT_TRUE(headers.has("accept"));
+  headers.add("Sec-WebSocket-Protocol", "a, base64url.bearer.authorization.k8s.io.dDE");
+  headers.add("Sec-WebSocket-Protocol", "base64url.bearer.authorization.k8s.io.dDI,b");
+  chain_->forget(headers);
+  EXPECT_EQ(headers.get_all("sec-websocket-protocol"), (std::vector<std::string_view>{"a,b"}));
 }
 
 TEST_F(Authentication, AStaticTokenNamesUserAndGroups) {

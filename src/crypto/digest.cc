@@ -23,6 +23,10 @@ std::string hex(std::string_view bytes, std::string_view digits) {
 
 }  // namespace
 
+std::string sha1(std::string_view bytes) {
+  return digest(bytes, EVP_sha1());
+}
+
 std::string sha256(std::string_view bytes) {
   return digest(bytes, EVP_sha256());
 }

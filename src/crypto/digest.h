@@ -4,7 +4,8 @@
 
 namespace cardea::crypto {
 
-// The bytes of a digest: 32 and 64.
+// The bytes of a digest: 20, 32 and 64. SHA-1 protects nothing; protocols use it as a checksum.
+std::string sha1(std::string_view bytes);
 std::string sha256(std::string_view bytes);
 std::string sha512(std::string_view bytes);
 

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string_view>
 
 #include "http/message.h"
 #include "net/loop.h"
@@ -26,6 +27,29 @@ class Stream {
   // whole.
   virtual void abort() = 0;
   virtual std::size_t pending_bytes() const = 0;  // written by us, not yet taken by the network
+  // Calls back once, on the loop's thread and not inside this call, when the network has taken
+  // everything that was written. Dropped uncalled when the stream closes first. It replaces a
+  // callback that still waits. Loop thread only.
+  virtual void when_drained(net::Callback callback) = 0;
+};
+
+// A connection that has left HTTP by an upgrade. What is written is sent as it is.
+class Tunnel : public Stream {
+ public:
+  virtual void read_on() = 0;  // after Receiver::receive has returned false; any thread
+};
+
+// Takes what the client sends through a tunnel. Called on the loop's thread, and never inside a
+// call to the tunnel.
+class Receiver {
+ public:
+  virtual ~Receiver() = default;
+  // The next bytes, which live as long as the call. False: nothing more is read until
+  // Tunnel::read_on. Nothing is read either while much of what was written is not taken.
+  virtual bool receive(std::string_view bytes) = 0;
+  // The client sends no more. It may still read: the receiver finishes the tunnel when there is
+  // nothing left to send.
+  virtual void end() = 0;
 };
 
 // One request and its answer.
@@ -43,6 +67,14 @@ class Exchange {
   // Sends status and headers now. For HEAD no body follows whatever is written. The body of `head`
   // is sent first.
   virtual std::shared_ptr<Stream> stream(Response head) = 0;
+
+  // Ends HTTP on the connection: sends `head`, a 101, and from then on bytes go in both directions.
+  // Null if that is impossible (over HTTP/2 and HTTP/1.0, or with a body that was not read): then
+  // nothing is sent, and the exchange still needs its answer. Loop thread only. It stands in for
+  // respond and stream.
+  virtual std::shared_ptr<Tunnel> upgrade(Response /*head*/, std::shared_ptr<Receiver>) {
+    return nullptr;
+  }
 
   // Calls back on the loop's thread, once, if connection or stream end before the answer was
   // finished; at once (but not inside this call) if it already has. Dropped uncalled when the

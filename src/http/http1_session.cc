@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kMaxUnsent = 64 * 1024;  // no further request is read over this much unsent
                                                // answer
 constexpr std::size_t kMaxPipelined = 16 * 1024;   // read ahead while a request is being answered
+constexpr int kTunnelReads = 4;                    // of a tunnel; then others have their turn
 constexpr std::size_t kMaxDiscarded = 16u << 20;   // of a body that is not needed
 constexpr std::size_t kFirstReserve = 256 * 1024;  // of what Content-Length promises
 
@@ -65,6 +66,7 @@ void Http1Session::close_now() {
   connection_->close();
   output_.clear();
   building_.reset();
+  receiver_.reset();
   if (auto left = std::move(exchange_)) left->let_go(false);
   worker_.drop(*this);
 }
@@ -122,13 +124,15 @@ void Http1Session::process() {
     consume(rest);
     if (state_ == State::kOpen && !rest.empty()) input_.assign(rest);
   }
-  if (state_ == State::kOpen && exchange_) watch_peer();
+  if (state_ == State::kOpen && exchange_) receiver_ ? feed_receiver() : watch_peer();
   processing_ = false;
   if (state_ == State::kClosed) return;
   const bool held_back = output_.pending() >= kMaxUnsent;
   flush();
-  // A flush may have made room for requests we have not read: no event will tell of them again.
-  if (held_back && state_ == State::kOpen && !exchange_ && output_.pending() < kMaxUnsent) resume();
+  // A flush may have made room for what we have not read: no event will tell of it again.
+  if (held_back && state_ == State::kOpen && (!exchange_ || receiver_) &&
+      output_.pending() < kMaxUnsent)
+    resume();
   arm_timer();
 }
 
@@ -154,6 +158,30 @@ void Http1Session::watch_peer() {
   // Clients do not half-close a connection and continue to watch: for a stream the end of input
   // is the end.
   if (exchange_->streaming() && (end_of_input_ || connection_->peer_closed())) close_now();
+}
+
+// After an upgrade: what the client sends belongs to the receiver.
+void Http1Session::feed_receiver() {
+  if (connection_->broken()) return close_now();
+  const auto receiver = receiver_;  // lives until this is done, also if the connection ends
+  for (int reads = 0; !receiver_waits_ && output_.pending() < kMaxUnsent; ++reads) {
+    if (!input_.empty()) {
+      const std::string held = std::exchange(input_, {});
+      receiver_waits_ = !receiver->receive(held);
+      continue;
+    }
+    if (end_of_input_) return;
+    if (reads == kTunnelReads) return resume();
+    const auto buffer = worker_.read_buffer();
+    const net::IoResult got = connection_->read(buffer);
+    if (got.status == net::Io::kWouldBlock) return;
+    if (got.status == net::Io::kFailed) return close_now();
+    if (got.status == net::Io::kEnd) {
+      end_of_input_ = true;
+      return receiver->end();
+    }
+    receiver_waits_ = !receiver->receive({buffer.data(), got.bytes});
+  }
 }
 
 void Http1Session::consume(std::string_view& input) {
@@ -269,7 +297,10 @@ void Http1Session::write_head(const Response& response, bool known_length) {
   } else if (!known_length && stream_is_chunked_) {
     out.append("Transfer-Encoding: chunked\r\n");
   }
-  out.append(close_after_ ? "Connection: close\r\n\r\n" : "\r\n");
+  if (response.status == 101)
+    out.append("Connection: Upgrade\r\n\r\n");
+  else
+    out.append(close_after_ ? "Connection: close\r\n\r\n" : "\r\n");
   output_.wrote();
 }
 
@@ -289,6 +320,25 @@ void Http1Session::begin_stream(PostedExchange&, const Response& head) {
   std::vector<Piece> first;
   for (std::size_t i = 0; i < head.body.pieces(); ++i) first.push_back(head.body.piece(i));
   send_chunk(first, false);
+}
+
+bool Http1Session::begin_upgrade(PostedExchange&, const Response& head,
+                                 std::shared_ptr<Receiver> receiver) {
+  const Request& request = exchange_->request();
+  if (state_ != State::kOpen || end_of_input_ || request.minor_version < 1 ||
+      request.body_withheld || request.body_too_large)
+    return false;
+  stream_has_body_ = true;
+  stream_is_chunked_ = false;
+  write_head(head, false);
+  close_after_ = true;  // there is no way back to HTTP
+  receiver_ = std::move(receiver);
+  if (!processing_) resume();  // sends the head; more input may have been read already
+  return true;
+}
+
+void Http1Session::read_on(PostedExchange&) {
+  if (std::exchange(receiver_waits_, false)) resume();
 }
 
 void Http1Session::send_pieces(PostedExchange&, std::vector<Piece> pieces, bool last) {
@@ -313,12 +363,13 @@ void Http1Session::send_chunk(const std::vector<Piece>& pieces, bool last) {
   if (processing_) return;
   flush();
   if (state_ != State::kOpen) return;
-  if (end_of_input_ || connection_->peer_closed()) return close_now();
+  if (!receiver_ && (end_of_input_ || connection_->peer_closed())) return close_now();
   arm_timer();
 }
 
 void Http1Session::finish_exchange() {
   auto done = std::move(exchange_);
+  receiver_.reset();
   done->let_go(true);
   if (close_after_)
     drain();

@@ -46,6 +46,9 @@ class Http1Session final : public Session,
   void begin_stream(PostedExchange&, const Response& head) override;
   void send_pieces(PostedExchange&, std::vector<Piece> pieces, bool last) override;
   void abort(PostedExchange&) override { close_now(); }
+  bool begin_upgrade(PostedExchange&, const Response& head,
+                     std::shared_ptr<Receiver> receiver) override;
+  void read_on(PostedExchange&) override;
 
   void on_timer();
   void close_politely();
@@ -57,6 +60,7 @@ class Http1Session final : public Session,
   void dispatch();
   void refuse(int status, std::string_view text);
   void watch_peer();
+  void feed_receiver();
   void on_end_of_input();
 
   void send_chunk(const std::vector<Piece>& pieces, bool last);
@@ -78,6 +82,7 @@ class Http1Session final : public Session,
   std::string input_;                         // read but not yet understood: pipelined requests
   std::shared_ptr<PostedExchange> building_;  // its request is being read
   std::shared_ptr<PostedExchange> exchange_;  // with the handler
+  std::shared_ptr<Receiver> receiver_;        // after an upgrade
   std::size_t discarded_ = 0;
   State state_ = State::kOpen;
   Waiting waiting_ = Waiting::kNothing;
@@ -88,6 +93,7 @@ class Http1Session final : public Session,
   bool any_request_ = false;
   bool stream_has_body_ = false;
   bool stream_is_chunked_ = false;
+  bool receiver_waits_ = false;  // wants to read no more now
 };
 
 }  // namespace cardea::http

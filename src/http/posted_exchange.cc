@@ -41,6 +41,14 @@ std::shared_ptr<Stream> PostedExchange::stream(Response head) {
   return self;
 }
 
+std::shared_ptr<Tunnel> PostedExchange::upgrade(Response head, std::shared_ptr<Receiver> receiver) {
+  CARDEA_CHECK(!answered_.load());
+  if (!sender_ || !sender_->begin_upgrade(*this, head, std::move(receiver))) return nullptr;
+  answered_.store(true);
+  streaming_ = true;
+  return shared_from_this();
+}
+
 void PostedExchange::on_close(net::Callback callback) {
   {
     std::lock_guard lock(mutex_);
@@ -94,6 +102,24 @@ std::size_t PostedExchange::pending_bytes() const {
   return queued_ + unsent_.load(std::memory_order_relaxed);
 }
 
+void PostedExchange::when_drained(net::Callback callback) {
+  drained_ = std::move(callback);
+  tell_drained_soon();
+}
+
+void PostedExchange::tell_drained_soon() {
+  loop_.post([self = shared_from_this()] {
+    if (self->drained_ && self->sender_ && self->pending_bytes() == 0)
+      std::exchange(self->drained_, nullptr)();
+  });
+}
+
+void PostedExchange::read_on() {
+  loop_.post([self = shared_from_this()] {
+    if (self->sender_) self->sender_->read_on(*self);
+  });
+}
+
 void PostedExchange::schedule_pump() {
   loop_.post([self = shared_from_this()] { self->pump(); });
 }
@@ -118,6 +144,7 @@ void PostedExchange::pump() {
 
 void PostedExchange::let_go(bool answered) {
   sender_ = nullptr;
+  const net::Callback undrained = std::exchange(drained_, nullptr);
   std::vector<net::Callback> callbacks;
   std::vector<Piece> dropped;
   {

@@ -13,7 +13,7 @@ namespace cardea::http {
 // What other threads call leaves something in here and posts to the loop; only the loop's thread
 // reaches the session, and only until the session lets go.
 class PostedExchange : public Exchange,
-                       public Stream,
+                       public Tunnel,
                        public std::enable_shared_from_this<PostedExchange> {
  public:
   // The session, as its exchanges see it. Called on the loop's thread.
@@ -23,6 +23,11 @@ class PostedExchange : public Exchange,
     virtual void begin_stream(PostedExchange& exchange, const Response& head) = 0;
     virtual void send_pieces(PostedExchange& exchange, std::vector<Piece> pieces, bool last) = 0;
     virtual void abort(PostedExchange& exchange) = 0;
+    // False: the connection cannot be upgraded.
+    virtual bool begin_upgrade(PostedExchange&, const Response&, std::shared_ptr<Receiver>) {
+      return false;
+    }
+    virtual void read_on(PostedExchange&) {}
 
    protected:
     ~Sender() = default;
@@ -32,26 +37,34 @@ class PostedExchange : public Exchange,
 
   void respond(Response response) override;
   std::shared_ptr<Stream> stream(Response head) override;
+  std::shared_ptr<Tunnel> upgrade(Response head, std::shared_ptr<Receiver> receiver) override;
   void on_close(net::Callback callback) override;
 
   bool write(Piece piece) override;
   void finish() override;
   void abort() override;
   std::size_t pending_bytes() const override;
+  void when_drained(net::Callback callback) override;
+  void read_on() override;
 
   // For the session, on the loop's thread.
   bool streaming() const { return streaming_; }
   bool is_let_go() const { return sender_ == nullptr; }
-  void set_unsent(std::size_t bytes) { unsent_.store(bytes, std::memory_order_relaxed); }
+  void set_unsent(std::size_t bytes) {
+    unsent_.store(bytes, std::memory_order_relaxed);
+    if (bytes == 0 && drained_) tell_drained_soon();
+  }
   void let_go(bool answered);
 
  private:
   void deliver();
   void pump();
   void schedule_pump();
+  void tell_drained_soon();
 
   // Loop thread only.
   Sender* sender_;
+  net::Callback drained_;
   bool streaming_ = false;
 
   const std::size_t max_pending_;

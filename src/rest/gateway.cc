@@ -207,7 +207,7 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange,
   Result<Answer> answer = co_await serve_call(call);
   witness.saw(call);
   if (answer && answer->is_streaming) {
-    witness.streams(journey, call);
+    witness.streams(journey, call, answer->status);
     co_return true;
   }
   witness.frame.view = call.view;

@@ -183,9 +183,9 @@ void Witness::respond(Result<Answer> answer, const Journey& journey, const authz
   trail_->respond(exchange_, std::move(response), kind, std::move(shown));
 }
 
-void Witness::streams(const Journey& journey, const Call& call) {
-  series_of(call.info, call.resource).count_stream(200);
-  log(journey, 200);
+void Witness::streams(const Journey& journey, const Call& call, int status) {
+  series_of(call.info, call.resource).count_stream(status);
+  log(journey, status);
 }
 
 }  // namespace cardea::rest::pipeline

@@ -41,7 +41,7 @@ class Witness {
   void respond(Result<Answer> answer, const Journey& journey, const authz::RequestInfo& info,
                const std::vector<std::string>& warnings = {});
   // The answer is being sent already.
-  void streams(const Journey& journey, const Call& call);
+  void streams(const Journey& journey, const Call& call, int status);
 
   Frame frame;
   bool is_refusal = false;

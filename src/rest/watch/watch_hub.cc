@@ -11,6 +11,7 @@
 #include "rest/present/status.h"
 #include "rest/verbs/options.h"
 #include "rest/watch/watch_event.h"
+#include "rest/watch/watch_opening.h"
 #include "rest/write/stored_object.h"
 
 namespace cardea::rest {
@@ -19,6 +20,10 @@ namespace {
 constexpr std::chrono::seconds kBookmarkEvery{60};
 constexpr std::int64_t kDefaultTimeoutSeconds = 1800;  // spread up to twice this, so that not all
                                                        // end at once
+
+Error not_upgradable() {
+  return bad_request("this connection cannot become a WebSocket");
+}
 
 // One client that watches. Lives on its loop.
 struct Watcher {
@@ -31,11 +36,6 @@ struct Watcher {
   std::size_t index = 0;              // in its channel
   RunningRequest running;
 };
-
-void tell_audit(Call& call, http::Response& head) {
-  if (call.trail) return call.trail->begin_stream(head);
-  head.headers.set("Audit-Id", audit_id_of(call.request(), call.services.random));
-}
 
 }  // namespace
 
@@ -198,32 +198,29 @@ Result<Answer> WatchHub::watch(Call& call) {
   watcher->view.view.pretty = false;
   watcher->bookmarks = options->allow_bookmarks;
 
-  http::Response head;
-  head.headers.add("Cache-Control", "no-cache, private");
-  head.headers.add("Content-Type", call.view.format == Format::kProtobuf
-                                       ? cat(kProtobufType, ";stream=watch")
-                                       : std::string(call.view.content_type()));
+  auto opening = WatchOpening::make(call);
+  if (!opening) return std::move(opening.error());
   std::string prefix = collection_prefix(*call.resource, call.info.namespace_name);
   auto channel = channel_for(prefix);
   if (!channel) return fail(channel.error());
 
-  std::string first;  // what the client gets at once
   bool from_now = options->resource_version.empty() || options->resource_version == "0";
   bool initial = options->send_initial_events.value_or(from_now);
   Answer streaming;
   streaming.is_streaming = true;
+  streaming.status = opening->status();
   if (initial) {
     auto range = store_.range({.keys = store::keys_with_prefix(prefix)});
     if (!range) return fail(range.error());
     for (const store::RecordPtr& record : range->records) {
       WatchEvent event(std::make_shared<store::Event>(
           store::Event{store::EventType::kPut, record->mod_revision, record, nullptr}));
-      if (auto bytes = event.bytes_for(watcher->view)) first += *bytes;
-      if (!first.empty()) watcher->view.table_headers = false;
+      if (auto bytes = event.bytes_for(watcher->view)) opening->add(*bytes);
+      if (opening->has_events()) watcher->view.table_headers = false;
     }
     watcher->after = range->revision;
     if (options->send_initial_events.value_or(false) && options->allow_bookmarks)
-      first += bookmark_event(range->revision, true, watcher->view);
+      opening->add(bookmark_event(range->revision, true, watcher->view));
   } else {
     watcher->after = from_now ? (*channel)->seen : *revision;
     if (watcher->after < (*channel)->seen) {
@@ -232,33 +229,36 @@ Result<Answer> WatchHub::watch(Call& call) {
         if ((*channel)->watchers.empty()) channels_.erase(prefix);
         Error gone = Error::of(Reason::kExpired, cat("too old resource version: ", *revision, " (",
                                                      store_.compacted_revision(), ")"));
-        tell_audit(call, head);
-        auto stream = call.exchange->stream(std::move(head));
-        stream->write(http::Piece::of(error_event(gone, watcher->view)));
+        opening->add(error_event(gone, watcher->view));
+        auto stream = opening->open(call, {});
+        if (!stream) return fail(not_upgradable());
         stream->finish();
         return streaming;
       }
       for (store::EventPtr& e : *missed) {
         if (e->revision > (*channel)->seen) break;
         WatchEvent event(std::move(e));
-        if (auto bytes = event.bytes_for(watcher->view)) first += *bytes;
-        if (!first.empty()) watcher->view.table_headers = false;
+        if (auto bytes = event.bytes_for(watcher->view)) opening->add(*bytes);
+        if (opening->has_events()) watcher->view.table_headers = false;
       }
       watcher->after = (*channel)->seen;
     }
   }
 
-  if (!first.empty()) head.body = http::Body(std::move(first));
-  tell_audit(call, head);
+  auto gone = [this, channel = *channel, weak = std::weak_ptr(watcher)] {
+    if (auto w = weak.lock()) forget(channel, w);
+  };
   watcher->trail = call.trail;
   watcher->running = RunningRequest(
       call.services.metrics.requests().find(labels_of(call.info, call.request(), call.resource)));
-  watcher->stream = call.exchange->stream(std::move(head));
+  watcher->stream = opening->open(call, gone);
+  if (!watcher->stream) {
+    if ((*channel)->watchers.empty()) channels_.erase(prefix);
+    return fail(not_upgradable());
+  }
   watcher->index = (*channel)->watchers.size();
   (*channel)->watchers.push_back(watcher);
-  call.exchange->on_close([this, channel = *channel, weak = std::weak_ptr(watcher)] {
-    if (auto w = weak.lock()) forget(channel, w);
-  });
+  call.exchange->on_close(gone);
   std::int64_t seconds = options->timeout_seconds.value_or(0);
   if (seconds <= 0)
     seconds = kDefaultTimeoutSeconds +
