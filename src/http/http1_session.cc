@@ -157,7 +157,7 @@ void Http1Session::watch_peer() {
   }
   // Clients do not half-close a connection and continue to watch: for a stream the end of input
   // is the end.
-  if (exchange_->streaming() && (end_of_input_ || connection_->peer_closed())) close_now();
+  if (exchange_->is_endless() && (end_of_input_ || connection_->peer_closed())) close_now();
 }
 
 // After an upgrade: what the client sends belongs to the receiver.
@@ -363,7 +363,8 @@ void Http1Session::send_chunk(const std::vector<Piece>& pieces, bool last) {
   if (processing_) return;
   flush();
   if (state_ != State::kOpen) return;
-  if (!receiver_ && (end_of_input_ || connection_->peer_closed())) return close_now();
+  if (!receiver_ && exchange_->is_endless() && (end_of_input_ || connection_->peer_closed()))
+    return close_now();
   arm_timer();
 }
 

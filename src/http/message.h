@@ -121,6 +121,8 @@ struct Response {
   int status = 200;
   Headers headers;
   Body body;
+  bool gzip = false;  // the server compresses the body, part by part, and adds the headers that say
+                      // so
 };
 
 std::string_view status_text(int status);  // "Not Found"; "" when unknown

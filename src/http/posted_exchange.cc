@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "http/gzip.h"
 
 namespace cardea::http {
 
@@ -13,6 +14,10 @@ PostedExchange::PostedExchange(Sender& sender, net::Loop& loop, Request memory,
 }
 
 void PostedExchange::respond(Response response) {
+  if (response.gzip && request_.method != "HEAD") {
+    is_whole_ = true;
+    return respond_compressed(*this, std::move(response));
+  }
   CARDEA_CHECK(!answered_.exchange(true));
   response_ = std::move(response);
   if (loop_.in_loop()) return deliver();

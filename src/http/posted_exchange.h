@@ -49,6 +49,8 @@ class PostedExchange : public Exchange,
 
   // For the session, on the loop's thread.
   bool streaming() const { return streaming_; }
+  // Its end depends on the client alone, as that of a watch: a client that sends no more has left.
+  bool is_endless() const { return streaming_ && !is_whole_; }
   bool is_let_go() const { return sender_ == nullptr; }
   void set_unsent(std::size_t bytes) {
     unsent_.store(bytes, std::memory_order_relaxed);
@@ -66,6 +68,8 @@ class PostedExchange : public Exchange,
   Sender* sender_;
   net::Callback drained_;
   bool streaming_ = false;
+
+  bool is_whole_ = false;  // all of the answer is there; it is compressed while it is sent
 
   const std::size_t max_pending_;
   std::atomic<bool> answered_{false};

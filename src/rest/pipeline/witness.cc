@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "http/gzip.h"
 #include "rest/catalog_holder.h"
 
 namespace cardea::rest::pipeline {
@@ -165,6 +166,7 @@ void Witness::respond(Result<Answer> answer, const Journey& journey, const authz
   Result<Answer> audited = trail_ ? answer : Result<Answer>();
   http::Response response = present(std::move(answer), frame, warnings);
   if (is_refusal) response.headers.add("X-Content-Type-Options", "nosniff");
+  response.gzip = http::wants_gzip(exchange_->request().headers, response.body.size());
   series_of(info, frame.resource).count(response.status, watch_.elapsed(), response.body.size());
   log(journey, response.status);
   if (!trail_) {
