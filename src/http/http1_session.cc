@@ -13,7 +13,6 @@ constexpr std::size_t kMaxUnsent = 64 * 1024;  // no further request is read ove
                                                // answer
 constexpr std::size_t kMaxPipelined = 16 * 1024;   // read ahead while a request is being answered
 constexpr int kTunnelReads = 4;                    // of a tunnel; then others have their turn
-constexpr std::size_t kMaxDiscarded = 16u << 20;   // of a body that is not needed
 constexpr std::size_t kFirstReserve = 256 * 1024;  // of what Content-Length promises
 
 void append_number(std::string& out, std::uint64_t number, int base = 10) {
@@ -72,7 +71,10 @@ void Http1Session::close_now() {
 }
 
 void Http1Session::on_ready() {
-  if (state_ == State::kLingering) return discard_input();
+  if (state_ == State::kLingering) {
+    if (!discard_.from(*connection_, worker_.read_buffer())) close_now();
+    return;
+  }
   if (output_.pending() > 0) flush();
   process();
 }
@@ -409,20 +411,7 @@ void Http1Session::linger() {
   state_ = State::kLingering;
   input_ = {};
   wait_for(Waiting::kLinger, true);
-  discard_input();
-}
-
-void Http1Session::discard_input() {
-  while (discarded_ < kMaxDiscarded) {
-    const net::IoResult got = connection_->read(worker_.read_buffer());
-    if (got.status == net::Io::kWouldBlock) {
-      if (connection_->broken()) close_now();
-      return;
-    }
-    if (got.status != net::Io::kDone) break;
-    discarded_ += got.bytes;
-  }
-  close_now();
+  if (!discard_.from(*connection_, worker_.read_buffer())) close_now();
 }
 
 void Http1Session::wait_for(Waiting what, bool renew) {

@@ -70,7 +70,6 @@ class Http1Session final : public Session,
   void flush();
   void drain();
   void linger();
-  void discard_input();
   void wait_for(Waiting what, bool renew);
   void arm_timer();
 
@@ -83,7 +82,7 @@ class Http1Session final : public Session,
   std::shared_ptr<PostedExchange> building_;  // its request is being read
   std::shared_ptr<PostedExchange> exchange_;  // with the handler
   std::shared_ptr<Receiver> receiver_;        // after an upgrade
-  std::size_t discarded_ = 0;
+  Discard discard_;
   State state_ = State::kOpen;
   Waiting waiting_ = Waiting::kNothing;
   bool processing_ = false;

@@ -18,8 +18,7 @@ constexpr std::size_t kMaxAnswers = 64u << 20;
 // Bodies beyond a stream's first window are read for so many streams at a time. Handlers that have
 // not answered hold whole bodies besides: as many as there may be streams.
 constexpr std::uint32_t kMaxLargeBodies = 4;
-constexpr std::size_t kBodyReserve = 256 * 1024;   // of what Content-Length promises
-constexpr std::size_t kMostDiscarded = 16u << 20;  // after the end
+constexpr std::size_t kBodyReserve = 256 * 1024;  // of what Content-Length promises
 constexpr std::size_t kUnsentInTheSystem = 128 * 1024;
 constexpr int kReadsPerTurn = 8;
 constexpr int kFlushesPerTurn = 32;
@@ -84,7 +83,10 @@ void Http2Session::close_now() {
 }
 
 void Http2Session::on_ready() {
-  if (state_ == State::kLingering) return discard_input();
+  if (state_ == State::kLingering) {
+    if (!discard_.from(*connection_, worker_.read_buffer())) close_now();
+    return;
+  }
   process();
 }
 
@@ -493,20 +495,7 @@ void Http2Session::linger() {
   if (no_linger_) return close_now();
   state_ = State::kLingering;
   timer_.start(worker_.options().linger_timeout);
-  discard_input();
-}
-
-void Http2Session::discard_input() {
-  while (discarded_ < kMostDiscarded) {
-    const net::IoResult got = connection_->read(worker_.read_buffer());
-    if (got.status == net::Io::kWouldBlock) {
-      if (connection_->broken()) close_now();
-      return;
-    }
-    if (got.status != net::Io::kDone) break;
-    discarded_ += got.bytes;
-  }
-  close_now();
+  if (!discard_.from(*connection_, worker_.read_buffer())) close_now();
 }
 
 void Http2Session::on_timer() {

@@ -89,7 +89,6 @@ class Http2Session final : public Session,
   void flush();
   void drain();
   void linger();
-  void discard_input();
   void on_timer();
   void check_streams(net::SteadyTime now);
   void arm_timer();
@@ -112,7 +111,7 @@ class Http2Session final : public Session,
   net::SteadyTime idle_since_{};  // the last stream ended
   net::SteadyTime pinged_{};
   net::SteadyTime timer_due_{};
-  std::size_t discarded_ = 0;
+  Discard discard_;
   std::uint32_t reading_ = 0;       // streams whose body is being read
   std::uint32_t large_bodies_ = 0;  // ... and may be large
   std::uint32_t lingering_ = 0;     // streams that are answered while the client still sends

@@ -30,6 +30,17 @@ class Session {
   std::size_t place_ = 0;
 };
 
+// Reads and drops what the client still sends after the server has ended its side, so that the last
+// answer is not lost to a reset. False: close the connection now, because the client has ended too,
+// has failed, or sends too much.
+class Discard {
+ public:
+  bool from(net::Connection& connection, std::span<char> buffer);
+
+ private:
+  std::size_t bytes_ = 0;
+};
+
 // Does the handshake of a new connection, finds out which protocol the client speaks, and is then
 // replaced by a session of that protocol.
 std::shared_ptr<Session> make_greeting(Worker& worker, std::unique_ptr<net::Connection> connection,

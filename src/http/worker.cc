@@ -8,8 +8,19 @@ namespace {
 constexpr std::size_t kSpareRequests = 64;
 constexpr std::size_t kKeptBody = 64 * 1024;
 constexpr std::size_t kKeptHeaders = 16 * 1024;
+constexpr std::size_t kMostDiscarded = 16u << 20;
 
 }  // namespace
+
+bool Discard::from(net::Connection& connection, std::span<char> buffer) {
+  while (bytes_ < kMostDiscarded) {
+    const net::IoResult got = connection.read(buffer);
+    if (got.status == net::Io::kWouldBlock) return !connection.broken();
+    if (got.status != net::Io::kDone) return false;
+    bytes_ += got.bytes;
+  }
+  return false;
+}
 
 Worker::Worker(net::Loop& loop, Handler& handler, const ServerOptions& options,
                std::atomic<std::size_t>& connections, net::Callback emptied)
