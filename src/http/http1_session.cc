@@ -224,6 +224,7 @@ void Http1Session::on_head(std::string_view rest) {
     return dispatch();
   }
   building_->request().peer = connection_->peer();
+  if (!worker_.bodies()->has_room(0)) return refuse(429, kTooManyBodies);
   bool is_here = parser_.content_length() && rest.size() >= length;
   if (!is_here && !worker_.handler().wants_body(building_)) {
     building_->request().body_withheld = true;
@@ -243,6 +244,7 @@ void Http1Session::on_body() {
     return dispatch();
   }
   request.body.append(parser_.body());
+  building_->body_share.grow_to(request.body.size(), worker_.bodies());
 }
 
 void Http1Session::dispatch() {

@@ -390,5 +390,84 @@ TEST_F(Http2AbuseTest, LargeBodiesAreReadAFewAtATime) {
   EXPECT_EQ(handled(), 0u);
 }
 
+TEST_F(Http2AbuseTest, BodiesThatHandlersHoldAreBoundedForAConnection) {
+  hold_everything();
+  start({.max_connection_bodies = 10u << 20});
+  Http2Client client(port_);
+  const std::string body(2u << 20, 'x');
+  std::vector<std::int32_t> ids;
+  // Reset streams do not help: their handlers still hold the bodies.
+  for (int i = 0; i < 20; ++i) {
+    ids.push_back(client.request("PUT", "/", {}, body));
+    for (int trip = 0; trip < 20; ++trip) client.round_trip();
+    if (client.body_left(ids.back()) == 0) client.reset(ids.back());
+  }
+  EXPECT_LE(handled(), 5u);
+  EXPECT_GE(handled(), 3u);
+  EXPECT_EQ(Http2Client(port_).get("/others").status, 200);
+  // The others are read when there is room for them.
+  std::atomic<bool> is_done = false;
+  std::thread handlers([&] {
+    while (!is_done) {
+      let_go();
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+  });
+  for (const auto id : ids)
+    if (!client.answers[id].closed_by) EXPECT_EQ(client.answer(id).status, 200);
+  is_done = true;
+  handlers.join();
+}
+
+TEST_F(Http2AbuseTest, BodiesThatHandlersHoldAreBoundedForTheServer) {
+  hold_everything();
+  start({.max_bodies = 3u << 20});
+  const std::string body(1u << 20, 'x');
+  std::vector<std::unique_ptr<Http2Client>> clients;
+  int refused = 0;
+  for (int i = 0; i < 20; ++i) {
+    auto& client = *clients.emplace_back(std::make_unique<Http2Client>(port_));
+    const auto id = client.request("PUT", "/", {}, body);
+    for (int trip = 0; trip < 10; ++trip) client.round_trip();
+    if (client.answers[id].status == 429) ++refused;
+  }
+  EXPECT_LE(handled(), 4u);
+  EXPECT_GE(refused, 1);
+  TestClient old(port_);
+  old.send(cat("PUT / HTTP/1.1\r\nHost: t\r\nContent-Length: ", body.size(), "\r\n\r\n"));
+  EXPECT_THAT(old.read_until("\r\n\r\n"), ::testing::StartsWith("HTTP/1.1 429"));
+  EXPECT_EQ(Http2Client(port_).get("/others").status, 200);
+  let_go();
+}
+
+// nghttp2 tells nobody of these.
+TEST_F(Http2AbuseTest, AFloodOfFramesThatNobodyKnowsEndsTheConnection) {
+  start();
+  EXPECT_EQ(outcome(repeated(frame(0x77, 0, 0, "unknown"), 100'000)), kEnhanceYourCalm);
+  EXPECT_EQ(outcome(repeated(frame(0x77, 0, 0), 100'000)), kEnhanceYourCalm);
+  // DATA of a stream that was answered and is closed.
+  const std::string get = frame(kHeaders, kEndHeaders | kEndStream, 1, kGet);
+  EXPECT_EQ(outcome(get + frame(kRstStream, 0, 1, number32(8)) +
+                    repeated(frame(kData, 0, 1, "x"), 100'000)),
+            kEnhanceYourCalm);
+}
+
+TEST_F(Http2AbuseTest, AHeadThatIsLeftUnfinishedByAResetOfOursDoesNotEndTheConnection) {
+  handler_.answer = [](const std::shared_ptr<Exchange>& exchange) {
+    exchange->stream({})->abort();
+  };
+  start({.header_timeout = milliseconds(200), .linger_timeout = milliseconds(50)});
+  handler_.wants = false;
+  TestClient client(port_);
+  // Trailers begin, and before they end the server resets the stream.
+  client.send(kOpen + frame(kHeaders, kEndHeaders, 1, "\x83\x87\x84\x41\x01t") +
+              frame(kHeaders, kEndStream, 1, literal("x", "y")));
+  client.read_until(std::string("\0\0\4\3", 4));
+  client.send(frame(kContinuation, kEndHeaders, 1));
+  std::this_thread::sleep_for(milliseconds(400));
+  client.send(frame(kPing, 0, 0, "12345678"));
+  EXPECT_THAT(client.read_until("12345678"), ::testing::HasSubstr("12345678"));
+}
+
 }  // namespace
 }  // namespace cardea::http

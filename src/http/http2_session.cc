@@ -15,11 +15,12 @@ constexpr std::size_t kTooMuchUnsent = 2 * Http2Wire::kMaxUnsent;
 // No request is handled while the answers before it hold this much. It is far above what a client
 // leaves lying that reads at all.
 constexpr std::size_t kMaxAnswers = 64u << 20;
-// Bodies beyond a stream's first window are read for so many streams at a time. Handlers that have
-// not answered hold whole bodies besides: as many as there may be streams.
+// Bodies beyond a stream's first window are read for so many streams at a time, and as long as
+// those that handlers hold leave room for one more.
 constexpr std::uint32_t kMaxLargeBodies = 4;
 constexpr std::size_t kBodyReserve = 256 * 1024;  // of what Content-Length promises
 constexpr std::size_t kUnsentInTheSystem = 128 * 1024;
+constexpr std::chrono::milliseconds kLookForRoom{20};
 constexpr int kReadsPerTurn = 8;
 constexpr int kFlushesPerTurn = 32;
 constexpr int kChecksPerTimeout = 4;
@@ -52,7 +53,9 @@ Http2Session::Http2Session(Worker& worker, std::unique_ptr<net::Connection> conn
       output_(worker.output_memory()),
       wire_(*this, output_, worker.options().max_concurrent_streams),
       input_(std::move(input)),
-      running_(std::make_shared<Http2Exchange::Running>(0)) {}
+      running_(std::make_shared<Http2Exchange::Running>(0)),
+      bodies_(
+          std::make_shared<BodyBudget>(worker.options().max_connection_bodies, worker.bodies())) {}
 
 void Http2Session::start() {
   connection_->hand_over(*this);
@@ -101,6 +104,7 @@ void Http2Session::process() {
   if (state_ == State::kClosed || state_ == State::kLingering) return;
   flush();
   processing_ = true;
+  grant_waiting();  // handlers may have given back what they held
   if (state_ == State::kOpen && !input_.empty()) take(std::exchange(input_, {}));
   for (int reads = 0; may_read(); ++reads) {
     if (reads == kReadsPerTurn) {
@@ -227,6 +231,10 @@ void Http2Session::ask_for_bodies() {
       reset(*exchange, Code::kRefusedStream);
       continue;
     }
+    if (!worker_.bodies()->has_room(0)) {
+      refuse(*exchange, 429, kTooManyBodies);
+      continue;
+    }
     exchange->count_up(running_);
     if (!worker_.handler().wants_body(exchange)) {
       request.body_withheld = true;
@@ -244,10 +252,12 @@ void Http2Session::on_data(Http2Stream& stream, std::string_view bytes) {
   Request& request = exchange.request();
   if (request.body.size() + bytes.size() > worker_.options().max_body) {
     std::string().swap(request.body);
+    exchange.body_share.give_back();
     request.body_too_large = true;
     return make_ready(exchange);
   }
   request.body.append(bytes);
+  exchange.body_share.grow_to(request.body.size(), bodies_);
   exchange.not_granted += bytes.size();
   if (exchange.not_granted > Http2Wire::kStreamWindow / 2) grant(exchange);
 }
@@ -256,7 +266,7 @@ void Http2Session::on_data(Http2Stream& stream, std::string_view bytes) {
 void Http2Session::grant(Http2Exchange& exchange) {
   if (!exchange.is_large) {
     const ExchangePtr& self = exchanges_[exchange.place];
-    if (large_bodies_ >= kMaxLargeBodies) {
+    if (!may_read_large()) {
       if (std::find(large_.begin(), large_.end(), self) == large_.end()) large_.push_back(self);
       return;
     }
@@ -266,17 +276,26 @@ void Http2Session::grant(Http2Exchange& exchange) {
   wire_.grant(exchange, std::exchange(exchange.not_granted, 0));
 }
 
+bool Http2Session::may_read_large() const {
+  return large_bodies_ < kMaxLargeBodies && bodies_->has_room(worker_.options().max_body);
+}
+
+void Http2Session::grant_waiting() {
+  while (!large_.empty() && may_read_large()) {
+    const ExchangePtr next = std::move(large_.front());
+    large_.erase(large_.begin());
+    next->since = worker_.loop().now();  // it has waited for us
+    grant(*next);
+  }
+}
+
 void Http2Session::stop_reading(Http2Exchange& exchange) {
   if (exchange.stage != Http2Exchange::Stage::kBody) return;
   --reading_;
   std::erase_if(large_, [&](const ExchangePtr& one) { return one.get() == &exchange; });
   if (!std::exchange(exchange.is_large, false)) return;
   --large_bodies_;
-  if (large_.empty()) return;
-  const ExchangePtr next = std::move(large_.front());
-  large_.erase(large_.begin());
-  next->since = worker_.loop().now();  // it has waited for us
-  grant(*next);
+  grant_waiting();
 }
 
 void Http2Session::on_end(Http2Stream& stream) {
@@ -323,6 +342,7 @@ void Http2Session::handle(const ExchangePtr& exchange) {
 void Http2Session::give_back(Http2Exchange& exchange) {
   worker_.give_back(std::move(exchange.request()));
   exchange.forget_head();
+  exchange.body_share.give_back();
 }
 
 // --- answering ----------------------------------------------------------------------------------
@@ -335,6 +355,7 @@ void Http2Session::write_head(Http2Exchange& exchange, const Response& response,
   std::optional<std::size_t> length;
   if (known_length && may_have_body(response.status)) length = response.body.size();
   wire_.send_head(exchange, response, date, length, end);
+  if (exchange.is_counted() && !exchange.request().from_stranger) knows_sender_ = true;
   if (exchange.request().from_stranger || says_close(response.headers)) wire_.go_away();
 }
 
@@ -387,12 +408,14 @@ void Http2Session::abort(PostedExchange& posted) {
   process_soon();
 }
 
-// What cannot be understood is answered in plain text, as over HTTP/1.
+// What cannot be understood is answered in plain text, as over HTTP/1. Nobody has asked who sends
+// it: on a connection without any known sender it is the last answer.
 void Http2Session::refuse(Http2Exchange& exchange, int status, std::string_view text) {
   stop_reading(exchange);
   const bool is_unseen = exchange.stage == Http2Exchange::Stage::kHead;
-  if (exchange.refusal == 431)
-    exchange.request().from_stranger = true;  // too much on this connection
+  // 431 of a field: there is too much on this connection.
+  if (exchange.refusal == 431 || (is_unseen && !knows_sender_))
+    exchange.request().from_stranger = true;
   exchange.stage = Http2Exchange::Stage::kHandled;
   std::string line = cat(status, " ", status_text(status));
   if (!text.empty()) line += cat(": ", text);
@@ -545,6 +568,8 @@ void Http2Session::arm_timer() {
   if (wire_.in_head()) due = std::min(due, wire_.head_began() + options.header_timeout);
   if (output_.pending() > 0 || reading_ > 0 || wire_.unsent() > 0 || is_pinged_)
     due = now + std::min(options.write_timeout, options.body_timeout) / kChecksPerTimeout;
+  // Nobody tells when a handler gives a body back.
+  if (!large_.empty() && large_bodies_ < kMaxLargeBodies) due = now + kLookForRoom;
   if (lingering_ > 0) due = std::min(due, now + options.linger_timeout);
   if (timer_.pending() && timer_due_ <= due) return;
   timer_due_ = std::max(due, now + std::chrono::milliseconds(1));

@@ -67,6 +67,8 @@ class Http2Session final : public Session,
   void take_host(Http2Exchange& exchange, std::string_view value);
   void take_expectation(Http2Exchange& exchange, std::string_view value);
   void grant(Http2Exchange& exchange);
+  bool may_read_large() const;
+  void grant_waiting();
   void stop_reading(Http2Exchange& exchange);
   void make_ready(Http2Exchange& exchange);
   bool may_dispatch() const;
@@ -105,6 +107,7 @@ class Http2Session final : public Session,
   std::vector<ExchangePtr> ready_;      // for the handler
   std::vector<ExchangePtr> large_;      // wait until they may send more of their bodies
   std::shared_ptr<Http2Exchange::Running> running_;
+  std::shared_ptr<BodyBudget> bodies_;
   std::shared_ptr<Http2Exchange::Heads> heads_held_ = std::make_shared<Http2Exchange::Heads>(0);
   net::SteadyTime heard_{};       // the client sent something
   net::SteadyTime wrote_{};       // the client took something
@@ -121,6 +124,7 @@ class Http2Session final : public Session,
   bool goaway_unsent_ = false;
   bool is_pinged_ = false;
   bool no_linger_ = false;
+  bool knows_sender_ = false;  // a handler has answered a request of somebody it knows
 };
 
 }  // namespace cardea::http

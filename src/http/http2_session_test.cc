@@ -331,6 +331,7 @@ TEST_P(Http2Test, MalformedRequestsEndTheirStreamAlone) {
 TEST_P(Http2Test, RefusesWhatHttp1RefusesInPlainText) {
   start();
   auto client = connect();
+  client->get("/");  // its sender is known from here on
   for (const std::string path : {"/%zz", "/a%2"}) {
     const auto answer = client->get(path);
     EXPECT_EQ(answer.status, 400);
@@ -343,9 +344,29 @@ TEST_P(Http2Test, RefusesWhatHttp1RefusesInPlainText) {
       405);
 }
 
+TEST_P(Http2Test, AMalformedRequestOfAStrangerIsTheLastOfItsConnection) {
+  handler_.answer = [](const std::shared_ptr<Exchange>& exchange) {
+    exchange->request().from_stranger = exchange->request().path == "/stranger";
+    exchange->respond({});
+  };
+  start();
+  for (const std::string first : {"", "/stranger", "/friend"}) {
+    auto client = connect();
+    if (!first.empty()) EXPECT_EQ(client->get(first).status, 200);
+    if (first == "/stranger") {
+      EXPECT_TRUE(client->goaway.has_value());
+      continue;
+    }
+    EXPECT_EQ(client->get("/%zz").status, 400);
+    client->round_trip();
+    EXPECT_EQ(client->goaway.has_value(), first.empty()) << first;
+  }
+}
+
 TEST_P(Http2Test, RefusesAHeadOverTheLimitAndGoesOn) {
   start();
   auto client = connect();
+  client->get("/");
   Http2Client::Fields many;
   for (int i = 0; i < 70; ++i) many.push_back({cat("x-", i), std::string(15'500, 'x')});
   const auto answer = client->answer(client->request("GET", "/", many));

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 #include <memory_resource>
+#include <utility>
 
 #include "base/result.h"
 #include "base/strings.h"
@@ -47,6 +48,12 @@ nghttp2_nv field(std::string_view name, std::string_view value) {
   return {bytes_of(name), bytes_of(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
 }
 
+// Frames that requests are made of. All others, and DATA that carries nothing, cost patience.
+bool is_carrier(std::uint8_t type, std::uint8_t flags, std::size_t length) {
+  return type == NGHTTP2_HEADERS ||
+         (type == NGHTTP2_DATA && (length > 0 || flags & NGHTTP2_FLAG_END_STREAM));
+}
+
 // RFC 9113 section 8.2.2: HTTP/2 says these things in other ways.
 bool is_connection_specific(std::string_view name) {
   for (const std::string_view one :
@@ -76,6 +83,30 @@ void Patience::earn(std::size_t amount) {
   left_ = std::min(left_ + amount, kMost);
 }
 
+bool FrameScan::next(std::string_view& bytes, Frame& frame) {
+  while (!bytes.empty()) {
+    const std::size_t skipped = std::min(skip_, bytes.size());
+    bytes.remove_prefix(skipped);
+    skip_ -= skipped;
+    if (skip_ > 0) return false;
+    if (std::exchange(block_ends_, false)) in_block_ = false;
+    const std::size_t part = std::min(sizeof head_ - head_size_, bytes.size());
+    std::memcpy(head_ + head_size_, bytes.data(), part);
+    bytes.remove_prefix(part);
+    head_size_ += part;
+    if (head_size_ < sizeof head_) return false;
+    head_size_ = 0;
+    skip_ = std::size_t{head_[0]} << 16 | std::size_t{head_[1]} << 8 | head_[2];
+    frame = {.type = head_[3], .flags = head_[4], .length = skip_};
+    if (frame.type == NGHTTP2_HEADERS) in_block_ = true;
+    if (frame.type == NGHTTP2_HEADERS || frame.type == NGHTTP2_CONTINUATION)
+      block_ends_ = frame.flags & NGHTTP2_FLAG_END_HEADERS;
+    if (skip_ == 0 && std::exchange(block_ends_, false)) in_block_ = false;
+    return true;
+  }
+  return false;
+}
+
 void Http2Stream::add(const Piece& piece) {
   if (piece.bytes.empty()) return;
   pieces.push_back(piece);
@@ -98,17 +129,15 @@ struct Http2Wire::Callbacks {
   }
 
   static int on_begin_frame(nghttp2_session*, const nghttp2_frame_hd* head, void* user) {
-    if (head->type == NGHTTP2_HEADERS) return 0;
-    if (head->type == NGHTTP2_DATA && (head->length > 0 || head->flags & NGHTTP2_FLAG_END_STREAM))
-      return 0;
-    return patient(wire(user));
+    if (head->type == NGHTTP2_DATA && is_carrier(head->type, head->flags, head->length))
+      wire(user).arrived();
+    return 0;
   }
 
   static int on_begin_headers(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
     Http2Wire& self = wire(user);
     self.head_size_ = self.head_fields_ = 0;
-    self.in_head_ = true;
-    self.head_began_ = self.now_;
+    self.arrived();
     if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
     Http2Stream* stream = self.events_.on_stream(frame->hd.stream_id);
     nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, stream);
@@ -135,16 +164,10 @@ struct Http2Wire::Callbacks {
   // client relies on, such as the user for whom it acts.
   static int on_invalid_header(nghttp2_session* session, const nghttp2_frame* frame,
                                const std::uint8_t*, std::size_t, const std::uint8_t*, std::size_t,
-                               std::uint8_t, void* user) {
-    wire(user).in_head_ = false;
+                               std::uint8_t, void*) {
     nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
                               NGHTTP2_PROTOCOL_ERROR);
     return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-  }
-
-  static int on_invalid_frame(nghttp2_session*, const nghttp2_frame*, int, void* user) {
-    wire(user).in_head_ = false;
-    return 0;
   }
 
   static int on_frame(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
@@ -153,12 +176,9 @@ struct Http2Wire::Callbacks {
     if (frame->hd.type == NGHTTP2_SETTINGS) self.greeted_ = true;
     if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
     Http2Stream* stream = stream_of(session, frame->hd.stream_id);
-    if (frame->hd.type == NGHTTP2_HEADERS) {
-      self.in_head_ = false;
-      if (stream && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
-        self.events_.on_head(*stream, self.head_too_large(), end);
-        return 0;
-      }
+    if (stream && frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
+      self.events_.on_head(*stream, self.head_too_large(), end);
+      return 0;
     }
     if (stream && end) self.events_.on_end(*stream);
     return 0;
@@ -265,7 +285,6 @@ struct Http2Wire::Callbacks {
       nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
       nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks, on_invalid_header);
       nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
-      nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks, on_invalid_frame);
       nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
       nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
       nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_frame_sent);
@@ -320,9 +339,25 @@ bool Http2Wire::head_too_large() const {
 void Http2Wire::receive(std::string_view bytes, net::SteadyTime now) {
   if (failed_) return;
   now_ = now;
+  if (!scan(bytes)) return fail(Code::kEnhanceYourCalm);
   const auto used = nghttp2_session_mem_recv(session_, bytes_of(bytes), bytes.size());
+  // What is left of the count are requests that nghttp2 has ignored, such as those after a GOAWAY.
+  for (; carriers_ > 0; --carriers_)
+    if (!patience_.spend(now_)) return fail(Code::kEnhanceYourCalm);
   if (used >= 0) return;
   fail(used == NGHTTP2_ERR_BAD_CLIENT_MAGIC ? Code::kProtocolError : Code::kEnhanceYourCalm);
+}
+
+bool Http2Wire::scan(std::string_view bytes) {
+  FrameScan::Frame frame;
+  while (scan_.next(bytes, frame)) {
+    if (frame.type == NGHTTP2_HEADERS) head_began_ = now_;
+    if (is_carrier(frame.type, frame.flags, frame.length))
+      ++carriers_;
+    else if (!patience_.spend(now_))
+      return false;
+  }
+  return true;
 }
 
 void Http2Wire::fill() {

@@ -29,6 +29,29 @@ class Patience {
   net::SteadyTime counted_{};
 };
 
+// Follows the frames of a client by their heads alone, whatever nghttp2 makes of them: it tells
+// nobody of frames that it ignores.
+class FrameScan {
+ public:
+  struct Frame {
+    std::uint8_t type = 0;
+    std::uint8_t flags = 0;
+    std::size_t length = 0;
+  };
+  // Takes bytes from the front of `bytes`, up to the next head of a frame. False: all are used up.
+  bool next(std::string_view& bytes, Frame& frame);
+  bool in_block() const { return in_block_; }  // a block of header fields has begun and not ended
+
+ private:
+  static constexpr std::size_t kPrefaceSize = 24;
+
+  std::size_t skip_ = kPrefaceSize;  // bytes up to the next head
+  std::size_t head_size_ = 0;        // of `head_`, as far as it is read
+  std::uint8_t head_[9] = {};
+  bool in_block_ = false;
+  bool block_ends_ = false;  // with the current frame
+};
+
 // The wire's view of one stream, and the part of its answer that is not sent yet.
 struct Http2Stream {
   std::int32_t id = 0;
@@ -96,7 +119,7 @@ class Http2Wire {
   // A GOAWAY has been put into the output since this was asked last.
   bool take_goaway_sent();
   bool greeted() const { return greeted_; }  // the client's settings have arrived
-  bool in_head() const { return in_head_; }  // a head has begun and not ended
+  bool in_head() const { return scan_.in_block(); }  // a head has begun and not ended
   net::SteadyTime head_began() const { return head_began_; }
   std::size_t unsent() const { return unsent_; }  // bytes of all streams
 
@@ -118,11 +141,15 @@ class Http2Wire {
   friend struct Callbacks;
 
   bool head_too_large() const;
+  bool scan(std::string_view bytes);  // false: the client tries our patience
+  void arrived() { carriers_ -= carriers_ > 0 ? 1 : 0; }
 
   Events& events_;
   Output& output_;
   nghttp2_session* session_ = nullptr;
   Patience patience_;
+  FrameScan scan_;
+  std::size_t carriers_ = 0;  // frames with requests that came and that nghttp2 has not told of
   std::size_t interim_ = 0;  // heads that are on their way and do not answer a request
   net::SteadyTime now_{};
   net::SteadyTime head_began_{};
@@ -130,7 +157,6 @@ class Http2Wire {
   std::size_t head_size_ = 0;
   std::size_t head_fields_ = 0;
   bool greeted_ = false;
-  bool in_head_ = false;
   bool going_away_ = false;
   bool goaway_sent_ = false;
   bool failed_ = false;

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <vector>
 
+#include "http/body_budget.h"
 #include "http/exchange.h"
 
 namespace cardea::http {
@@ -57,6 +58,7 @@ class PostedExchange : public Exchange,
     if (bytes == 0 && drained_) tell_drained_soon();
   }
   void let_go(bool answered);
+  BodyShare body_share;  // of the request
 
  private:
   void deliver();

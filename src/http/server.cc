@@ -13,15 +13,16 @@ namespace cardea::http {
 
 struct Server::State {
   State(net::Loops& all, Handler& handler, const ServerOptions& options) : loops(all) {
-    for (std::size_t i = 0; i < loops.size(); ++i)
-      workers.push_back(
-          std::make_unique<Worker>(loops.at(i), handler, options, connections, [this, i] {
-            {
-              std::lock_guard lock(mutex);
-              empty[i] = true;
-              changed.notify_all();
-            }
-          }));
+    const auto bodies = std::make_shared<BodyBudget>(options.max_bodies);
+    for (std::size_t i = 0; i < loops.size(); ++i) {
+      auto emptied = [this, i] {
+        std::lock_guard lock(mutex);
+        empty[i] = true;
+        changed.notify_all();
+      };
+      workers.push_back(std::make_unique<Worker>(loops.at(i), handler, options, connections,
+                                                 std::move(emptied), bodies));
+    }
     empty.resize(loops.size(), false);
   }
 

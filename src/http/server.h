@@ -14,6 +14,9 @@ namespace cardea::http {
 
 struct ServerOptions {
   std::size_t max_body = 3u << 20;                   // beyond it: Request::body_too_large
+  std::size_t max_connection_bodies = 32u << 20;     // that handlers of one HTTP/2 connection hold;
+                                                     // beyond it large bodies wait
+  std::size_t max_bodies = 512u << 20;               // that all handlers hold; beyond it 429
   std::size_t max_stream_pending = 4u << 20;         // beyond it an answer is cut: over HTTP/1.x
                                                      // its connection, over HTTP/2 its stream
   std::uint32_t max_concurrent_streams = 100;        // of one HTTP/2 connection

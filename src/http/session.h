@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "http/body_budget.h"
 #include "http/output.h"
 #include "http/server.h"
 #include "net/connection.h"
@@ -51,7 +52,8 @@ std::shared_ptr<Session> make_greeting(Worker& worker, std::unique_ptr<net::Conn
 class Worker {
  public:
   Worker(net::Loop& loop, Handler& handler, const ServerOptions& options,
-         std::atomic<std::size_t>& connections, net::Callback emptied);
+         std::atomic<std::size_t>& connections, net::Callback emptied,
+         std::shared_ptr<BodyBudget> bodies = nullptr);
 
   void adopt(std::unique_ptr<net::Connection> connection, Plain plain);
   void replace(Session& session, std::shared_ptr<Session> by);  // and starts `by`
@@ -65,6 +67,7 @@ class Worker {
   const ServerOptions& options() const { return options_; }
   std::span<char> read_buffer() { return {read_buffer_.get(), kReadBuffer}; }
   Output::Memory& output_memory() { return output_memory_; }
+  const std::shared_ptr<BodyBudget>& bodies() const { return bodies_; }  // of the whole server
   std::string_view date_header();  // "Date: ...\r\n", made once a second
 
   // A request's memory, reused by the next one.
@@ -79,6 +82,7 @@ class Worker {
   const ServerOptions options_;
   std::atomic<std::size_t>& connections_;
   net::Callback emptied_;
+  const std::shared_ptr<BodyBudget> bodies_;
   std::vector<std::shared_ptr<Session>> sessions_;
   std::unique_ptr<char[]> read_buffer_;
   Output::Memory output_memory_;

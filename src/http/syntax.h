@@ -34,6 +34,9 @@ bool is_host(std::string_view text);
 // False: it cannot be understood.
 bool read_target(std::string_view text, Request& request);
 
+// What clients read whose bodies the server cannot hold now.
+inline constexpr std::string_view kTooManyBodies = "please try again later";
+
 // Can a body follow the head of an answer?
 bool may_have_body(int status);
 

@@ -23,12 +23,14 @@ bool Discard::from(net::Connection& connection, std::span<char> buffer) {
 }
 
 Worker::Worker(net::Loop& loop, Handler& handler, const ServerOptions& options,
-               std::atomic<std::size_t>& connections, net::Callback emptied)
+               std::atomic<std::size_t>& connections, net::Callback emptied,
+               std::shared_ptr<BodyBudget> bodies)
     : loop_(loop),
       handler_(handler),
       options_(options),
       connections_(connections),
       emptied_(std::move(emptied)),
+      bodies_(bodies ? std::move(bodies) : std::make_shared<BodyBudget>(options.max_bodies)),
       read_buffer_(std::make_unique_for_overwrite<char[]>(kReadBuffer)) {}
 
 void Worker::adopt(std::unique_ptr<net::Connection> connection, Plain plain) {
