@@ -109,6 +109,7 @@ struct Request {
   // 413.
   bool body_too_large = false;
   bool body_withheld = false;  // it was not read: see Handler::wants_body
+  bool has_upgrade = false;    // there is an Upgrade header
   // Set by the handler: nobody knows the sender. Over HTTP/2, where one connection can ask for
   // much, the answer is then the last one of its connection.
   bool from_stranger = false;

@@ -85,6 +85,7 @@ RequestParser::Event RequestParser::next(std::string_view& input, Request& reque
 
 RequestParser::Event RequestParser::parse_head(std::string_view head, Request& request) {
   request.headers.clear();
+  request.has_upgrade = false;
   content_length_.reset();
   chunked_ = expects_continue_ = false;
   hosts_ = 0;
@@ -136,6 +137,9 @@ bool RequestParser::field(std::string_view line, Request& request) {
       if (!equals_ignoring_case(name, "expect")) return true;
       if (!equals_ignoring_case(value, "100-continue")) return refuse(417);
       expects_continue_ = true;
+      return true;
+    case 7:
+      if (equals_ignoring_case(name, "upgrade")) request.has_upgrade = true;
       return true;
     case 10:
       if (!equals_ignoring_case(name, "connection")) return true;

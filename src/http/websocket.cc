@@ -170,7 +170,11 @@ std::string close_frame(CloseCode code) {
 // --- the handshake ------------------------------------------------------------------------------
 
 bool asks_for_websocket(const Headers& headers) {
-  if (!equals_ignoring_case(headers.get("upgrade"), "websocket")) return false;
+  return asks_for_upgrade(headers, "websocket");
+}
+
+bool asks_for_upgrade(const Headers& headers, std::string_view protocol) {
+  if (!equals_ignoring_case(headers.get("upgrade"), protocol)) return false;
   const auto connection = headers.get_all("connection");
   return std::any_of(connection.begin(), connection.end(),
                      [](std::string_view value) { return lists(value, "upgrade"); });

@@ -92,7 +92,8 @@ class FrameReader {
 std::string frame_head(Opcode opcode, std::size_t size);
 std::string close_frame(CloseCode code);
 
-// Does a request with these headers ask to become a WebSocket?
+// Does a request with these headers ask for another protocol, and to become a WebSocket?
+bool asks_for_upgrade(const Headers& headers, std::string_view protocol);
 bool asks_for_websocket(const Headers& headers);
 
 // What a client that asks for a WebSocket offers.

@@ -108,6 +108,7 @@ void Worker::give_back(Request request) {
   request.body.clear();
   request.body_too_large = false;
   request.body_withheld = false;
+  request.has_upgrade = false;
   request.from_stranger = false;
   request.peer.reset();
   request.kept.reset();

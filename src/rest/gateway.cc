@@ -2,6 +2,7 @@
 
 #include "base/strings.h"
 #include "catalog/kinds/names.h"
+#include "http/websocket.h"
 #include "rest/catalog_holder.h"
 #include "rest/policy/guard.h"
 #include "rest/present/status.h"
@@ -32,6 +33,22 @@ std::string deprecation(const catalog::Resource& r) {
   if (std::string_view text = v["deprecationWarning"].as_string(); !text.empty())
     return std::string(text);
   return cat(r.api_version(), " ", r.kind, " is deprecated");
+}
+
+// Clients that ask for these protocols can do nothing with an ordinary answer, and an endless one
+// would never tell them. Others, such as h2c, are a wish that may be ignored.
+bool is_unserved_upgrade(const http::Request& request, const authz::RequestInfo& info) {
+  if (!request.has_upgrade) return false;
+  const bool is_websocket = http::asks_for_websocket(request.headers);
+  if (!is_websocket && !http::asks_for_upgrade(request.headers, "SPDY/3.1")) return false;
+  if (info.is_resource_request && info.verb == "watch") return !is_websocket;
+  // Streams to nodes have their own answers.
+  return !info.is_resource_request || info.subresource.empty();
+}
+
+Error unserved_upgrade(const http::Request& request) {
+  return bad_request(cat("an upgrade of this request to ", quoted(request.headers.get("upgrade")),
+                         " is not served"));
 }
 
 struct Row {
@@ -195,6 +212,10 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange,
   }
   if (journey.end) {
     witness.respond(std::move(journey.end->answer), journey, info);
+    co_return true;
+  }
+  if (is_unserved_upgrade(exchange->request(), info)) {
+    witness.respond(fail(unserved_upgrade(exchange->request())), journey, info);
     co_return true;
   }
   if (!info.is_resource_request) {
