@@ -16,8 +16,13 @@ namespace cardea::http {
 
 struct ClientOptions {
   std::size_t max_body = 16u << 20;  // of an answer; beyond it the call fails
-  std::size_t max_idle = 8;          // connections kept open per host
+  std::size_t max_idle = 8;          // HTTP/1.1 connections kept open per host
+  std::size_t max_shared = 8;        // HTTP/2 connections per host; further calls wait for a stream
   std::chrono::milliseconds idle_timeout{60'000};
+  std::chrono::milliseconds connect_timeout{30'000};  // with the handshake
+  std::chrono::milliseconds ping_after{30'000};       // of silence on an HTTP/2 connection
+  std::chrono::milliseconds ping_timeout{15'000};     // then the connection is given up
+  bool plain_http2 = false;  // `http` URLs are called by HTTP/2 without asking (prior knowledge)
 };
 
 struct Call {
@@ -39,15 +44,46 @@ struct Answer {
   std::string body;
 };
 
-// Calls HTTP/1.1 servers, plain or TLS, and keeps connections for the next call.
+// Reads an answer as it comes. Called on the client's loop, in this order; on_end or on_failure is
+// the last.
+class AnswerReader {
+ public:
+  virtual ~AnswerReader() = default;
+  virtual void on_head(int status, const Headers& headers) = 0;
+  // False: the server is not asked for more until OpenCall::read_on. What is on its way still
+  // comes, up to 256 KiB.
+  virtual bool on_data(std::string_view bytes) = 0;
+  virtual void on_drained() {}  // everything that was written is on its way
+  virtual void on_end(const Headers& trailers) = 0;
+  virtual void on_failure(const Error& error) = 0;
+};
+
+// A call whose request is written and whose answer is read while both go on, as in gRPC. Any
+// thread.
+class OpenCall {
+ public:
+  virtual ~OpenCall() = default;
+  virtual bool write(Piece piece) = 0;  // false: the call is over, or finished
+  virtual void finish() = 0;            // the request is complete
+  virtual void cancel() = 0;            // the reader hears no more of it, but for what is under way
+  virtual void read_on() = 0;
+  virtual std::size_t pending_bytes() const = 0;  // written, and not yet on its way
+};
+
+// Calls HTTP servers, plain or TLS, and keeps connections for the next call. By HTTP/2 where TLS
+// offers it and the server takes it: many calls share a connection. Otherwise by HTTP/1.1.
 //
 // An Error means that no whole answer came: the server cannot be reached, is not who it should be,
 // took too long, or does not speak HTTP. Any answer, be it a 500, is an Answer. Redirects are not
-// followed. A GET, or a call that may be repeated, whose kept connection turned out to be closed is
-// tried once more on a new one.
+// followed. Two kinds of calls are tried again on another connection: a GET, or a call that may be
+// repeated, whose kept connection turned out to be closed; and any call that an HTTP/2 server says
+// it has not begun (REFUSED_STREAM, GOAWAY).
 //
-// send is for any thread; callbacks come on the loop's. Destroying the client fails what is under
-// way, on the loop. The loop, which is running, and the dialer outlive it.
+// What a hostile server can make the client hold or do is bounded, as in the server: heads, interim
+// answers, bodies, frames that carry nothing. Pushes are refused.
+//
+// send and open are for any thread; callbacks come on the loop's. Destroying the client fails what
+// is under way, on the loop. The loop, which is running, and the dialer outlive it.
 class Client {
  public:
   using Done = std::move_only_function<void(Result<Answer>)>;
@@ -58,6 +94,9 @@ class Client {
   ~Client();
 
   void send(Call call, Done done);
+  // By HTTP/2 alone. The body of `call` is the beginning of the request. Its timeout ends with the
+  // head of the answer; 0 is no limit. It is not repeated once it has begun.
+  std::shared_ptr<OpenCall> open(Call call, std::shared_ptr<AnswerReader> reader);
 
  private:
   class Pool;

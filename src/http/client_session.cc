@@ -18,7 +18,9 @@ ClientSession::ClientSession(net::Loop& loop, Owner& owner,
       options_(options),
       connection_(std::move(connection)),
       idle_timer_(loop, [this] { failed("idle for too long"); }),
-      output_(memory_) {}
+      output_(memory_) {
+  connection_->hand_over(*this);
+}
 
 void ClientSession::close() {
   idle_timer_.cancel();
@@ -33,10 +35,6 @@ void ClientSession::send(std::shared_ptr<Pending> pending, bool reused) {
   parser_.emplace(pending_->call.method == "HEAD");
   body_.clear();
   write_call();
-  if (!started_) {
-    started_ = true;
-    if (auto watched = connection_->start(*this); !watched) return failed(watched.error().message);
-  }
   on_ready();
 }
 
@@ -57,15 +55,6 @@ void ClientSession::write_call() {
 }
 
 void ClientSession::on_ready() {
-  if (!shaken_) {
-    const net::Io outcome = connection_->handshake();
-    if (outcome == net::Io::kFailed) return failed(connection_->failure());
-    if (outcome != net::Io::kDone) {
-      if (connection_->broken()) failed(connection_->failure());
-      return;
-    }
-    shaken_ = true;
-  }
   if (output_.pending() > 0 && output_.flush(*connection_) == net::Io::kFailed) {
     // The server may have refused without reading on; its answer is worth more than our failed
     // write.

@@ -3,28 +3,15 @@
 #include <optional>
 #include <string>
 
-#include "http/client.h"
+#include "http/client_call.h"
 #include "http/output.h"
 #include "http/response_parser.h"
-#include "http/url.h"
 #include "net/connection.h"
 #include "net/loop.h"
 
 namespace cardea::http {
 
-class ClientSession;
-
-// A call on its way. Loop thread only.
-struct Pending {
-  Call call;
-  Url url;
-  std::string key;  // of the connections it may use
-  Client::Done done;
-  std::unique_ptr<net::Timer> timer;
-  ClientSession* session = nullptr;
-};
-
-// One connection of a client: one call at a time. Loop thread only.
+// One HTTP/1.1 connection of a client: one call at a time. Loop thread only.
 class ClientSession final : private net::Connection::Owner {
  public:
   class Owner {
@@ -41,6 +28,7 @@ class ClientSession final : private net::Connection::Owner {
     ~Owner() = default;
   };
 
+  // Takes over a connection whose handshake is done.
   ClientSession(net::Loop& loop, Owner& owner, std::unique_ptr<net::Connection> connection,
                 const ClientOptions& options);
 
@@ -64,9 +52,7 @@ class ClientSession final : private net::Connection::Owner {
   std::shared_ptr<Pending> pending_;
   std::optional<ResponseParser> parser_;
   std::string body_;
-  bool started_ = false;
   bool reused_ = false;
-  bool shaken_ = false;
 };
 
 }  // namespace cardea::http

@@ -121,7 +121,7 @@ TEST_F(CompressedAnswers, GoOutOverHttp10AndHttp2) {
 }
 
 TEST_F(CompressedAnswers, OthersAreServedMeanwhile) {
-  serve(60u << 20);
+  serve(20u << 20);
   testing::Http2Client client(port_);
   const auto large = client.request("GET", "/");
   client.head(large);
@@ -134,7 +134,7 @@ TEST_F(CompressedAnswers, OthersAreServedMeanwhile) {
 
 TEST_F(CompressedAnswers, AreNotMadeFasterThanTheyAreRead) {
   // All of it at once would be over the limit of what may wait for a client.
-  serve(20u << 20, {.max_stream_pending = 1u << 20});
+  serve(8u << 20, {.max_stream_pending = 512u << 10});
   TestClient client(port_, false, 4096);
   client.send("GET / HTTP/1.1\r\nHost: t\r\n\r\n");
   client.read_until("\r\n\r\n");
@@ -152,7 +152,7 @@ TEST_F(CompressedAnswers, AClientThatSendsNoMoreGetsAllOfIt) {
 }
 
 TEST_F(CompressedAnswers, AClientThatLeavesEndsTheWork) {
-  serve(30u << 20);
+  serve(10u << 20);
   {
     TestClient client(port_, false, 4096);
     client.send("GET / HTTP/1.1\r\nHost: t\r\n\r\n");

@@ -51,7 +51,7 @@ Http2Session::Http2Session(Worker& worker, std::unique_ptr<net::Connection> conn
       connection_(std::move(connection)),
       timer_(worker.loop(), [this] { on_timer(); }),
       output_(worker.output_memory()),
-      wire_(*this, output_, worker.options().max_concurrent_streams),
+      wire_(Http2Wire::Role::kServer, *this, output_, worker.options().max_concurrent_streams),
       input_(std::move(input)),
       running_(std::make_shared<Http2Exchange::Running>(0)),
       bodies_(
@@ -446,7 +446,7 @@ void Http2Session::on_answered_early(Http2Stream& stream) {
   ++lingering_;
 }
 
-void Http2Session::on_closed(Http2Stream& stream) {
+void Http2Session::on_closed(Http2Stream& stream, Code) {
   Http2Exchange& exchange = exchange_of(stream);
   if (exchange.lingers) --lingering_;
   stop_reading(exchange);

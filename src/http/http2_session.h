@@ -56,7 +56,7 @@ class Http2Session final : public Session,
   void on_end(Http2Stream& stream) override;
   void on_sent(Http2Stream& stream) override;
   void on_answered_early(Http2Stream& stream) override;
-  void on_closed(Http2Stream& stream) override;
+  void on_closed(Http2Stream& stream, Code code) override;
 
   // Reading.
   bool may_read() const;

@@ -136,8 +136,11 @@ struct Http2Wire::Callbacks {
 
   static int on_begin_headers(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
     Http2Wire& self = wire(user);
+    // Pushes are refused by a setting; nothing of one may look like a part of an answer.
+    if (frame->hd.type != NGHTTP2_HEADERS) return NGHTTP2_ERR_CALLBACK_FAILURE;
     self.head_size_ = self.head_fields_ = 0;
     self.arrived();
+    if (self.role_ == Role::kClient) self.patience_.earn(kEarnedByAHead);
     if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
     Http2Stream* stream = self.events_.on_stream(frame->hd.stream_id);
     nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, stream);
@@ -154,7 +157,7 @@ struct Http2Wire::Callbacks {
     self.head_size_ += name_size + value_size + kFieldOverhead;
     ++self.head_fields_;
     if (self.head_size_ > kEndlessHead) return NGHTTP2_ERR_CALLBACK_FAILURE;
-    if (self.head_too_large() || frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
+    if (self.head_too_large() || !self.is_told(frame->headers.cat)) return 0;
     if (Http2Stream* stream = stream_of(session, frame->hd.stream_id))
       self.events_.on_field(*stream, view(name, name_size), view(value, value_size));
     return 0;
@@ -176,9 +179,9 @@ struct Http2Wire::Callbacks {
     if (frame->hd.type == NGHTTP2_SETTINGS) self.greeted_ = true;
     if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
     Http2Stream* stream = stream_of(session, frame->hd.stream_id);
-    if (stream && frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
+    if (stream && frame->hd.type == NGHTTP2_HEADERS && self.is_told(frame->headers.cat)) {
       self.events_.on_head(*stream, self.head_too_large(), end);
-      return 0;
+      if (self.role_ == Role::kServer) return 0;
     }
     if (stream && end) self.events_.on_end(*stream);
     return 0;
@@ -187,6 +190,7 @@ struct Http2Wire::Callbacks {
   static int on_data(nghttp2_session* session, std::uint8_t, std::int32_t id,
                      const std::uint8_t* bytes, std::size_t size, void* user) {
     nghttp2_session_consume_connection(session, size);
+    if (wire(user).role_ == Role::kClient) wire(user).patience_.earn(size / kBytesToEarn);
     if (Http2Stream* stream = stream_of(session, id))
       wire(user).events_.on_data(*stream, view(bytes, size));
     return 0;
@@ -200,7 +204,7 @@ struct Http2Wire::Callbacks {
       nghttp2_session_set_stream_user_data(session, id, nullptr);
       self.unsent_ -= stream->unsent;
       stream->forget_pieces();
-      self.events_.on_closed(*stream);
+      self.events_.on_closed(*stream, static_cast<Code>(code));
     }
     return code == NGHTTP2_NO_ERROR ? 0 : patient(self);
   }
@@ -211,20 +215,25 @@ struct Http2Wire::Callbacks {
     if (frame->hd.type == NGHTTP2_HEADERS) {
       if (self.interim_ > 0)
         --self.interim_;
-      else
+      else if (self.role_ == Role::kServer)
         self.patience_.earn(kEarnedByAHead);
     }
     if (frame->hd.type == NGHTTP2_RST_STREAM && frame->rst_stream.error_code != NGHTTP2_NO_ERROR)
       return patient(self);
     if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
     Http2Stream* stream = stream_of(session, frame->hd.stream_id);
-    if (stream && frame->hd.flags & NGHTTP2_FLAG_END_STREAM &&
+    if (stream && self.role_ == Role::kServer && frame->hd.flags & NGHTTP2_FLAG_END_STREAM &&
         nghttp2_session_get_stream_remote_close(session, frame->hd.stream_id) == 0)
       self.events_.on_answered_early(*stream);
     return 0;
   }
 
-  static int on_frame_not_sent(nghttp2_session* session, const nghttp2_frame* frame, int, void*) {
+  static int on_frame_not_sent(nghttp2_session* session, const nghttp2_frame* frame, int,
+                               void* user) {
+    if (frame->hd.type == NGHTTP2_HEADERS && wire(user).role_ == Role::kClient) {
+      wire(user).events_.on_not_sent(frame->hd.stream_id);
+      return 0;
+    }
     // Its head is too large: the client must not wait for it.
     if (frame->hd.type == NGHTTP2_HEADERS && stream_of(session, frame->hd.stream_id))
       nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
@@ -311,25 +320,34 @@ struct Http2Wire::Callbacks {
   }
 };
 
-Http2Wire::Http2Wire(Events& events, Output& output, std::uint32_t max_streams)
-    : events_(events), output_(output) {
+Http2Wire::Http2Wire(Role role, Events& events, Output& output, std::uint32_t max_streams)
+    : role_(role), events_(events), output_(output), scan_(role == Role::kServer) {
   const Callbacks::Setup& setup = Callbacks::setup();
-  CARDEA_CHECK(nghttp2_session_server_new2(&session_, setup.callbacks, this, setup.options) == 0);
+  const bool is_server = role == Role::kServer;
+  auto* make = is_server ? nghttp2_session_server_new2 : nghttp2_session_client_new2;
+  CARDEA_CHECK(make(&session_, setup.callbacks, this, setup.options) == 0);
   const nghttp2_settings_entry settings[] = {
-      {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, max_streams},
+      is_server ? nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, max_streams}
+                : nghttp2_settings_entry{NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kStreamWindow},
       {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, kMaxFrame},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, kHeadLimit},
       {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
   };
   nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings, std::size(settings));
-  nghttp2_session_set_local_window_size(
-      session_, NGHTTP2_FLAG_NONE, 0,
-      static_cast<std::int32_t>(std::min(max_streams * kStreamWindow, kConnectionWindow)));
+  const std::size_t window = is_server ? std::min(max_streams * kStreamWindow, kConnectionWindow)
+                                       : kConnectionWindow;
+  nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0,
+                                        static_cast<std::int32_t>(window));
 }
 
 Http2Wire::~Http2Wire() {
   nghttp2_session_del(session_);
+}
+
+// Servers ignore trailers. To a client everything is part of an answer.
+bool Http2Wire::is_told(int category) const {
+  return role_ == Role::kClient || category == NGHTTP2_HCAT_REQUEST;
 }
 
 bool Http2Wire::head_too_large() const {
@@ -393,42 +411,88 @@ bool Http2Wire::take_goaway_sent() {
   return std::exchange(goaway_sent_, false);
 }
 
+namespace {
+
+// Header fields for nghttp2, and the memory of those that are not sent as they are.
+class FieldList {
+ public:
+  explicit FieldList(std::size_t count) { fields_.reserve(count); }
+
+  // As it is; both must live until the fields are submitted.
+  void add(std::string_view name, std::string_view value) { fields_.push_back(field(name, value)); }
+  void add_number(std::string_view name, std::size_t number) {
+    char digits[24];
+    const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+    const std::span<char> kept = copy({digits, end});
+    add(name, {kept.data(), kept.size()});
+  }
+  // Names in lower case. A value may carry a user's text; it must not break the head.
+  void add_all(const Headers& headers) {
+    for (const auto& [name, value] : headers) {
+      if (is_connection_specific(name)) continue;
+      const std::span<char> lower_name = copy(name);
+      for (char& c : lower_name)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+      std::string_view sent = trim_spaces(value);
+      if (!is_field_value(sent)) {
+        const std::span<char> cleaned = copy(sent);
+        for (char& c : cleaned)
+          if (!is_field_value({&c, 1})) c = ' ';
+        sent = trim_spaces({cleaned.data(), cleaned.size()});
+      }
+      add({lower_name.data(), lower_name.size()}, sent);
+    }
+  }
+  const nghttp2_nv* data() const { return fields_.data(); }
+  std::size_t size() const { return fields_.size(); }
+
+ private:
+  std::span<char> copy(std::string_view text) {
+    auto* bytes = static_cast<char*>(memory_.allocate(text.size() + 1, 1));
+    std::memcpy(bytes, text.data(), text.size());
+    return {bytes, text.size()};
+  }
+
+  std::array<std::byte, 4096> room_;
+  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+  std::pmr::vector<nghttp2_nv> fields_{&memory_};
+};
+
+}  // namespace
+
 void Http2Wire::send_head(Http2Stream& stream, const Response& response, std::string_view date,
                           std::optional<std::size_t> length, bool end) {
-  std::array<std::byte, 4096> room;
-  std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
-  auto copy = [&memory](std::string_view text) {
-    auto* bytes = static_cast<char*>(memory.allocate(text.size() + 1, 1));
-    std::memcpy(bytes, text.data(), text.size());
-    return std::span<char>(bytes, text.size());
-  };
-  std::pmr::vector<nghttp2_nv> fields(&memory);
-  fields.reserve(response.headers.count() + 3);
-  char status[8];
-  const auto status_end = std::to_chars(status, status + sizeof status, response.status).ptr;
-  fields.push_back(field(":status", {status, status_end}));
-  for (const auto& [name, value] : response.headers) {
-    if (is_connection_specific(name)) continue;
-    const std::span<char> lower_name = copy(name);
-    for (char& c : lower_name)
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    std::string_view sent = trim_spaces(value);
-    if (!is_field_value(sent)) {
-      const std::span<char> cleaned = copy(sent);
-      for (char& c : cleaned)
-        if (!is_field_value({&c, 1})) c = ' ';
-      sent = trim_spaces({cleaned.data(), cleaned.size()});
-    }
-    fields.push_back(field({lower_name.data(), lower_name.size()}, sent));
-  }
-  fields.push_back(field("date", date));
-  char digits[24];
-  if (length) {
-    const auto digits_end = std::to_chars(digits, digits + sizeof digits, *length).ptr;
-    fields.push_back(field("content-length", {digits, digits_end}));
-  }
+  FieldList fields(response.headers.count() + 3);
+  fields.add_number(":status", static_cast<std::size_t>(response.status));
+  fields.add_all(response.headers);
+  fields.add("date", date);
+  if (length) fields.add_number("content-length", *length);
   nghttp2_data_provider body{{.ptr = &stream}, Callbacks::read_data};
   nghttp2_submit_response(session_, stream.id, fields.data(), fields.size(), end ? nullptr : &body);
+}
+
+bool Http2Wire::send_request(Http2Stream& stream, const RequestHead& head, bool end) {
+  FieldList fields(head.headers.count() + 5);
+  fields.add(":method", head.method);
+  fields.add(":scheme", head.scheme);
+  fields.add(":authority", head.authority);
+  fields.add(":path", head.target);
+  fields.add_all(head.headers);
+  if (head.length) fields.add_number("content-length", *head.length);
+  nghttp2_data_provider body{{.ptr = &stream}, Callbacks::read_data};
+  const std::int32_t id = nghttp2_submit_request(session_, nullptr, fields.data(), fields.size(),
+                                                 end ? nullptr : &body, &stream);
+  stream.id = id;
+  stream.last = end;
+  return id > 0;
+}
+
+bool Http2Wire::accepts_requests() const {
+  return !failed_ && nghttp2_session_check_request_allowed(session_) != 0;
+}
+
+std::uint32_t Http2Wire::max_streams() const {
+  return nghttp2_session_get_remote_settings(session_, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
 }
 
 void Http2Wire::send_continue(Http2Stream& stream) {

@@ -5,6 +5,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <mutex>
@@ -314,6 +315,7 @@ std::unique_ptr<Connection> TlsServer::accept(Loop& loop, Socket socket) const {
 
 struct TlsClient::State {
   SslCtxPtr ctx;
+  std::vector<std::string> protocols;
   bool verify = true;
 };
 
@@ -326,6 +328,7 @@ Result<std::shared_ptr<TlsClient>> TlsClient::make(const TlsClientConfig& config
   SSL_CTX* ctx = state->ctx.get();
   if (!ctx) return fail(internal_error(cat("cannot set up TLS: ", openssl_error())));
   common_settings(ctx);
+  state->protocols = config.protocols;
   const std::string wire = wire_format(config.protocols);
   SSL_CTX_set_alpn_protos(ctx, reinterpret_cast<const unsigned char*>(wire.data()),
                           static_cast<unsigned>(wire.size()));
@@ -339,6 +342,10 @@ Result<std::shared_ptr<TlsClient>> TlsClient::make(const TlsClientConfig& config
   state->verify = !config.insecure_skip_verify;
   SSL_CTX_set_verify(ctx, state->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
   return std::shared_ptr<TlsClient>(new TlsClient(std::move(state)));
+}
+
+bool TlsClient::offers(std::string_view protocol) const {
+  return std::ranges::find(state_->protocols, protocol) != state_->protocols.end();
 }
 
 std::unique_ptr<Connection> TlsClient::connect(Loop& loop, Socket socket,

@@ -73,7 +73,7 @@ struct TlsClientConfig {
   std::string server_cas;    // PEM; empty: the system's
   std::string certificates;  // ours, PEM; may be empty
   std::string key;
-  std::vector<std::string> protocols = {"http/1.1"};
+  std::vector<std::string> protocols = {"h2", "http/1.1"};  // ALPN, the preferred one first
   bool insecure_skip_verify = false;
 };
 
@@ -87,6 +87,7 @@ class TlsClient {
   // `server_name` is a DNS name or an IP address.
   std::unique_ptr<Connection> connect(Loop& loop, Socket socket,
                                       const std::string& server_name) const;
+  bool offers(std::string_view protocol) const;
 
  private:
   struct State;
