@@ -2,9 +2,8 @@
 
 #include <atomic>
 
-#include "admission/plugins/service_address.h"
+#include "admission/webhook/webhook_target.h"
 #include "base/strings.h"
-#include "http/url.h"
 #include "json/print.h"
 #include "upstream/endpoint_client.h"
 
@@ -26,26 +25,14 @@ struct Gathering {
   }
 };
 
-std::string host_and_port(const std::string& host, std::uint16_t port) {
-  return host.find(':') == std::string::npos ? cat(host, ":", port) : cat("[", host, "]:", port);
-}
-
 }  // namespace
 
 Result<std::shared_ptr<http::Client>> WebhookCaller::client_of(const Webhook& hook) const {
   std::lock_guard lock(hook.mutex);
   if (hook.client) return hook.client;
-  const auto cas = base64_decode(hook.spec["clientConfig"]["caBundle"].as_string());
-  if (!cas)
-    return fail(
-        internal_error("could not get REST client: unable to load root certificates: unable to "
-                       "parse bytes as PEM block"));
-  auto tls = net::TlsClient::make({.server_cas = *cas});
-  if (!tls)
-    return fail(internal_error(
-        cat("could not get REST client: unable to load root certificates: ", tls.error().message)));
-  hook.client = std::make_shared<http::Client>(outside_.loop, outside_.dialer, *tls,
-                                               http::ClientOptions{.max_body = kLargestAnswer});
+  auto client = webhook_client(hook.spec["clientConfig"], outside_, kLargestAnswer);
+  if (!client) return client;
+  hook.client = std::move(*client);
   return hook.client;
 }
 
@@ -58,38 +45,19 @@ Result<WebhookCaller::Prepared> WebhookCaller::prepare(const Question& q,
                        "AdmissionReview versions (v1, v1beta1)"));
   auto client = client_of(hook);
   if (!client) return fail(client.error());
-  Prepared out{.client = *client, .call = {}, .uid = make_uid(outside_.random)};
-  const Value& config = hook.spec["clientConfig"];
-  const Value& service = config["service"];
-  if (service.is_object()) {
-    const std::int64_t port = service["port"].is_null() ? 443 : service["port"].as_int();
-    const std::string_view name = service["name"].as_string(),
-                           space = service["namespace"].as_string();
-    const std::string_view path = service["path"].as_string();
-    out.url = cat("https://", name, ".", space, ".svc:", port, path.starts_with('/') ? "" : "/",
-                  path);
-  } else {
-    out.url = config["url"].as_string();
-  }
-  out.url += cat("?timeout=", hook.timeout.count(), "s");
-  const auto url = http::parse_url(out.url);
-  if (!url || !url->tls)
-    return fail(internal_error(cat("failed to call webhook: ",
-                                   url ? "the URL is not one of https" : url.error().message)));
-  out.address = host_and_port(url->host, url->port);
+  auto target = webhook_target(hook.spec["clientConfig"],
+                               cat("?timeout=", hook.timeout.count(), "s"), objects_, catalog);
+  if (!target) return fail(internal_error(cat("failed to call webhook: ", target.error().message)));
+  Prepared out{.client = *client,
+               .call = {},
+               .uid = make_uid(outside_.random),
+               .url = std::move(target->url),
+               .address = std::move(target->address)};
   out.call = upstream::json_post(
       out.url, json::print(admission_review(hook.review_version, out.uid, *q.input)), hook.timeout,
       "cardea-admission");
-  if (service.is_object()) {
-    const auto at = resolve_service(objects_, catalog, service["namespace"].as_string(),
-                                    service["name"].as_string(), url->port);
-    if (!at)
-      return fail(internal_error(
-          cat("failed to call webhook: Post ", quoted(out.url), ": ", at.error().message)));
-    out.call.connect_host = at->host;
-    out.call.connect_port = at->port;
-    out.address = host_and_port(at->host, at->port);
-  }
+  out.call.connect_host = std::move(target->connect_host);
+  out.call.connect_port = target->connect_port;
   return out;
 }
 

@@ -73,27 +73,6 @@ std::string failure_in(const http::Answer& answer) {
   return status_text(answer.status, said);
 }
 
-Result<Value> document_in(const http::Answer& answer) {
-  if (answer.body.empty())
-    return fail(not_called(cat("0-length response with status code: ", answer.status,
-                               " and content type: ", answer.headers.get("content-type"))));
-  constexpr std::string_view kHead = "couldn't get version/kind; json parse error: ";
-  auto parsed = json::parse(answer.body);
-  // Whatever the type says, YAML is understood.
-  if (!parsed) {
-    const auto yaml = json::parse_yaml(answer.body, answer.body.size());
-    const bool is_braced = answer.body[0] == '{' || answer.body[0] == '[';
-    if (!yaml && is_braced) return fail(not_called(cat(kHead, parsed.error().message)));
-    parsed = yaml ? yaml->value : Value(answer.body);
-  }
-  if (!parsed->is_object())
-    return fail(not_called(cat(
-        kHead, "json: cannot unmarshal ", json::go_kind(*parsed),
-        " into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; "
-        "Kind string \"json:\\\"kind,omitempty\\\"\" }")));
-  return *parsed;
-}
-
 Result<void> check_kind(const Value& review, std::string_view version) {
   const std::string_view kind = review["kind"].as_string(), api = review["apiVersion"].as_string();
   const std::string wanted = cat("admission.k8s.io/", version);
@@ -199,6 +178,28 @@ Result<Value> operations_in(const std::string& patch) {
 
 }  // namespace
 
+Result<Value> document_in(const http::Answer& answer) {
+  if (answer.status < 200 || answer.status > 206) return fail(internal_error(failure_in(answer)));
+  if (answer.body.empty())
+    return fail(internal_error(cat("0-length response with status code: ", answer.status,
+                                   " and content type: ", answer.headers.get("content-type"))));
+  constexpr std::string_view kHead = "couldn't get version/kind; json parse error: ";
+  auto parsed = json::parse(answer.body);
+  // Whatever the type says, YAML is understood.
+  if (!parsed) {
+    const auto yaml = json::parse_yaml(answer.body, answer.body.size());
+    const bool is_braced = answer.body[0] == '{' || answer.body[0] == '[';
+    if (!yaml && is_braced) return fail(internal_error(cat(kHead, parsed.error().message)));
+    parsed = yaml ? yaml->value : Value(answer.body);
+  }
+  if (!parsed->is_object())
+    return fail(internal_error(cat(
+        kHead, "json: cannot unmarshal ", json::go_kind(*parsed),
+        " into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; "
+        "Kind string \"json:\\\"kind,omitempty\\\"\" }")));
+  return *parsed;
+}
+
 Value admission_review(std::string_view version, std::string_view uid, const PolicyInput& input) {
   Value request = Value::object({{"uid", uid}});
   for (const char* key : {"kind", "resource", "subResource", "requestKind", "requestResource",
@@ -215,9 +216,8 @@ Value admission_review(std::string_view version, std::string_view uid, const Pol
 
 Result<WebhookAnswer> read_webhook_answer(const http::Answer& answer, std::string_view version,
                                           std::string_view uid, bool is_mutating) {
-  if (answer.status < 200 || answer.status > 206) return fail(not_called(failure_in(answer)));
   const auto review = document_in(answer);
-  if (!review) return fail(review.error());
+  if (!review) return fail(not_called(review.error().message));
   if (auto ok = check_kind(*review, version); !ok) return fail(ok.error());
   const Value& response = (*review)["response"];
   if (!response.is_null() && !response.is_object())

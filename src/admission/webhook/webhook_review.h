@@ -13,6 +13,9 @@
 // AdmissionReviews as they are sent and read. Pure functions.
 namespace cardea::admission {
 
+// The document in a webhook's answer. An error is why there is none, in the words of Go's client.
+Result<json::Value> document_in(const http::Answer& answer);
+
 // The review that asks a webhook about a request; `version` is v1 or v1beta1.
 json::Value admission_review(std::string_view version, std::string_view uid,
                              const PolicyInput& input);
