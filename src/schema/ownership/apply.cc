@@ -11,6 +11,7 @@
 #include "json/print.h"
 #include "schema/ownership/compare.h"
 #include "schema/ownership/merge.h"
+#include "schema/ownership/versions.h"
 
 namespace cardea::schema {
 
@@ -127,6 +128,11 @@ ManagedFields first_owners(const Value& live, const Schema& schema, const ApplyR
       track_update(nullptr, object, schema, before)["metadata"]["managedFields"]);
 }
 
+// A conversion is missing: the caller waits for it, and asks again.
+std::unexpected<Error> not_known_yet() {
+  return fail(internal_error("the object is not known in all versions yet"));
+}
+
 }  // namespace
 
 Result<Value> apply(const Value* live, const Value& config, const Schema& schema,
@@ -143,10 +149,14 @@ Result<Value> apply(const Value* live, const Value& config, const Schema& schema
     if (before["metadata"].has("managedFields")) before.member("metadata").erase("managedFields");
   }
   if (auto flaw = unreadable_version(managed, request.api_version, before, schema,
-                                     request.schema_of);
+                                     request.schema_of, request.view_of);
       !flaw.empty())
     return fail(bad_request(flaw));
-  for (FieldOwner& owner : managed.owners) owner.fields = owner.fields.fitted_to(schema);
+  auto schema_for = [&](const FieldOwner& owner) -> const Schema& {
+    const bool has_own = request.view_of && owner.api_version != request.api_version;
+    return has_own ? *request.schema_of(owner.api_version) : schema;
+  };
+  for (FieldOwner& owner : managed.owners) owner.fields = owner.fields.fitted_to(schema_for(owner));
 
   FieldOwner self{std::string(request.manager),
                   true,
@@ -154,9 +164,9 @@ Result<Value> apply(const Value* live, const Value& config, const Schema& schema
                   std::string(request.subresource),
                   "",
                   field_set_of(config, schema).recursive_difference(reset)};
-  FieldSet last;
+  FieldOwner last;
   if (FieldOwner* known = managed.find(self)) {
-    last = known->fields;
+    last = *known;
     self.time = known->time;
     *known = self;
   } else {
@@ -165,14 +175,36 @@ Result<Value> apply(const Value* live, const Value& config, const Schema& schema
 
   Value after = merge(before, config, schema);
   // What this manager applied before is not something that the request names.
-  if (!request.owners_decide) after = prune(after, managed, last, self.fields, schema);
-  Comparison changes = compare(before, after, schema).without(reset);
-  FieldSet taken = changes.modified.union_with(changes.added);
+  if (!request.owners_decide) {
+    const bool is_elsewhere = request.view_of && !last.fields.empty() &&
+                              last.api_version != request.api_version;
+    std::optional<Value> pruned = is_elsewhere
+                                      ? pruned_across_versions(after, managed, last,
+                                                               request.api_version, schema,
+                                                               request.schema_of, request.view_of)
+                                      : prune(after, managed, last.fields, self.fields, schema);
+    if (!pruned) return not_known_yet();
+    after = std::move(*pruned);
+  }
+  VersionedChanges changes(before, after, schema, request.api_version, &reset, request.schema_of,
+                           request.view_of);
   std::vector<Conflict> conflicts;
-  for (const FieldOwner& owner : managed.owners)
-    if (!owner.is(self))
-      owner.fields.intersection(request.owners_decide ? self.fields : taken)
-          .for_each([&](const FieldPath& path) { conflicts.push_back({path, &owner}); });
+  for (const FieldOwner& owner : managed.owners) {
+    if (owner.is(self)) continue;
+    const Comparison* seen = changes.changes_for(owner);
+    if (!seen) return not_known_yet();
+    FieldSet taken = seen->modified.union_with(seen->added);
+    if (request.owners_decide) {
+      taken = self.fields;
+      if (const Schema& theirs = schema_for(owner); &theirs != &schema) {
+        std::optional<Value> named = request.view_of(config, owner.api_version);
+        if (!named) return not_known_yet();
+        taken = field_set_of(*named, theirs).recursive_difference(reset);
+      }
+    }
+    owner.fields.intersection(taken).for_each(
+        [&](const FieldPath& path) { conflicts.push_back({path, &owner}); });
+  }
   if (!conflicts.empty() && !request.force) {
     FieldSet allowed;
     if (request.manager == "kubectl" && !request.owners_decide)
@@ -182,10 +214,13 @@ Result<Value> apply(const Value* live, const Value& config, const Schema& schema
   }
 
   for (FieldOwner& owner : managed.owners) {
-    if (owner.is(self))
+    if (owner.is(self)) {
       owner.fields = owner.fields.difference(unowned_fields());
-    else
-      owner.fields = owner.fields.difference(taken).difference(changes.removed);
+      continue;
+    }
+    const Comparison& seen = *changes.changes_for(owner);
+    owner.fields = owner.fields.difference(seen.modified.union_with(seen.added))
+                       .difference(seen.removed);
   }
   managed.drop_empty();
   bool changed = !live || !same_content(before, after);

@@ -18,6 +18,7 @@ struct ApplyRequest {
   std::string_view now;                    // RFC 3339, seconds, UTC
   const FieldSet* reset_fields = nullptr;  // as in UpdateRequest
   VersionSchemas schema_of = {};           // as in UpdateRequest
+  VersionViews view_of = {};               // as in UpdateRequest
   // For a client that may not read the object. A field of another owner is a conflict even if its
   // value would stay, and only fields that the config names change: so the result shows nothing
   // about values.

@@ -8,6 +8,7 @@
 #include "json/print.h"
 #include "schema/ownership/compare.h"
 #include "schema/ownership/merge.h"
+#include "schema/ownership/versions.h"
 #include "schema/wire/decode.h"
 
 namespace cardea::schema {
@@ -196,14 +197,15 @@ bool clears_managed_fields(const Value& object) {
 
 std::string unreadable_version(ManagedFields& managed, std::string_view api_version,
                                const Value& object, const Schema& schema,
-                               const VersionSchemas& schema_of) {
+                               const VersionSchemas& schema_of, const VersionViews& view_of) {
   if (!schema_of) return "";
   std::map<std::string, bool> known;
   for (const FieldOwner& owner : managed.owners) {
     if (owner.api_version == api_version || known.contains(owner.api_version)) continue;
     const Schema* other = schema_of(owner.api_version);
     known[owner.api_version] = other != nullptr;
-    if (!other || other == &schema) continue;
+    // A webhook makes the object fit.
+    if (!other || other == &schema || view_of) continue;
     if (auto errors = type_errors(object, *other); !errors.empty()) return errors[0];
   }
   std::erase_if(managed.owners, [&](const FieldOwner& owner) {
@@ -220,16 +222,25 @@ Value track_update(const Value* old, Value updated, const Schema& schema,
   if (managed.owners.empty() && old) return updated;
 
   const Value before = old ? without_managed_fields(*old) : normalize(schema, Value::object());
-  if (!unreadable_version(managed, request.api_version, before, schema, request.schema_of)
-           .empty() ||
-      !unreadable_version(managed, request.api_version, updated, schema, request.schema_of).empty())
-    return updated;
-  Comparison changes = compare(before, updated, schema);
-  if (request.reset_fields) changes = changes.without(*request.reset_fields);
-  FieldSet taken = changes.modified.union_with(changes.added);
-  for (FieldOwner& owner : managed.owners)
-    owner.fields = owner.fields.fitted_to(schema).difference(taken).difference(changes.removed);
+  for (const Value* object : {&before, &std::as_const(updated)})
+    if (!unreadable_version(managed, request.api_version, *object, schema, request.schema_of,
+                            request.view_of)
+             .empty())
+      return updated;
+  VersionedChanges changes(before, updated, schema, request.api_version, request.reset_fields,
+                           request.schema_of, request.view_of);
+  bool is_known = true;
+  for (FieldOwner& owner : managed.owners) {
+    const Comparison* seen = changes.changes_for(owner);
+    is_known = is_known && seen;
+    if (seen)
+      owner.fields = owner.fields.fitted_to(changes.schema_for(owner))
+                         .difference(seen->modified.union_with(seen->added))
+                         .difference(seen->removed);
+  }
+  if (!is_known) return updated;
   managed.drop_empty();
+  const FieldSet taken = changes.own().modified.union_with(changes.own().added);
 
   FieldOwner self{request.manager.empty() ? "unknown" : std::string(request.manager),
                   false,

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,12 @@ void set_managed_fields(json::Value& object, const ManagedFields& managed);
 // Leave it empty for built-in kinds, whose versions are read as if of one shape.
 using VersionSchemas = std::function<const Schema*(std::string_view api_version)>;
 
+// The object in another version of the resource, where a webhook converts: then owners of that
+// version own its fields, and are compared there. Nothing: it is not known yet, and what the caller
+// gets counts for nothing. Leave it empty where all versions name their fields alike.
+using VersionViews = std::function<std::optional<json::Value>(const json::Value& object,
+                                                              std::string_view api_version)>;
+
 struct UpdateRequest {
   std::string_view manager;  // see manager_name()
   std::string_view api_version;
@@ -70,6 +77,7 @@ struct UpdateRequest {
   // type drops the empty list, so it has to be noticed before.
   bool clear = false;
   VersionSchemas schema_of = {};
+  VersionViews view_of = {};
 };
 
 // Whether the metadata.managedFields of a body, as the client sent it, ask to forget all owners.
@@ -108,7 +116,7 @@ FieldSet kept_fields(std::string_view group, std::string_view kind, std::string_
 // version of some owner, or "".
 std::string unreadable_version(ManagedFields& managed, std::string_view api_version,
                                const json::Value& object, const Schema& schema,
-                               const VersionSchemas& schema_of);
+                               const VersionSchemas& schema_of, const VersionViews& view_of = {});
 
 // Paths that no one ever owns: name, uid, resourceVersion and the like.
 const FieldSet& unowned_fields();
