@@ -40,6 +40,21 @@ bool Reinvocation::Callers::contains(const std::vector<std::string>& list, std::
   return std::ranges::find(list, who) != list.end();
 }
 
+json::Value Review::by_webhook(const json::Value& object_of_request,
+                               const catalog::Resource& as) const {
+  if (!conversions) conversions = std::make_shared<catalog::Conversions>();
+  const json::Value* known = conversions->find(object_of_request, as);
+  return known ? *known : json::Value();
+}
+
+Task<Result<void>> Review::wait_for_conversions() const {
+  if (!is_waiting()) co_return Result<void>{};
+  if (!webhooks) co_return fail(internal_error("this server calls no conversion webhooks"));
+  const std::shared_ptr<catalog::Conversions> held = conversions;
+  Result<void> fetched = co_await held->fetch(*webhooks, catalog);
+  co_return fetched;
+}
+
 Task<Result<void>> Plugin::mutate(Review&) const {
   co_return Result<void>{};
 }

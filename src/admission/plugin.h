@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "catalog/catalog.h"
+#include "catalog/conversion.h"
 #include "json/value.h"
 #include "net/loop.h"
 #include "store/store.h"
@@ -110,6 +111,17 @@ struct Review {
   mutable std::vector<store::Put> also_writes = {};
   std::string_view now = {};              // RFC 3339; the time the request counts as
   mutable bool is_refusal_plain = false;  // the refusing plugin never quotes objects
+
+  // Where webhooks convert between the versions of a custom resource: who asks them (null: nobody),
+  // and what is known of their answers. Functions that read objects in another version do without
+  // while `is_waiting`, and are called again after `wait_for_conversions`.
+  const catalog::WebhookConversion* webhooks = nullptr;
+  mutable std::shared_ptr<catalog::Conversions> conversions = {};
+
+  // The object in another version, which a webhook makes; null while it is waited for.
+  json::Value by_webhook(const json::Value& object_of_request, const catalog::Resource& as) const;
+  bool is_waiting() const { return conversions && conversions->is_waiting(); }
+  Task<Result<void>> wait_for_conversions() const;
 
   // Adds to the audit event of the request, refused or not.
   void annotate(std::string_view key, std::string_view value,

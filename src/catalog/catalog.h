@@ -56,6 +56,7 @@ struct Resource {
 
   bool has_protobuf = false;  // Kubernetes' own: other objects are written in JSON and YAML alone
   bool is_custom = false;
+  bool is_converted_by_webhook = false;  // between its versions (catalog/conversion.h)
   // The stored version, if it is not served.
   const Resource* unserved_storage = nullptr;
   json::Value definition;      // the CustomResourceDefinition, when is_custom

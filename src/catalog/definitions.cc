@@ -150,6 +150,7 @@ std::shared_ptr<const Definition> read_definition(const Value& definition,
     r.storage_group = r.group;
     r.storage_version = storage_version;
     r.is_custom = true;
+    r.is_converted_by_webhook = spec["conversion"]["strategy"].as_string() == "Webhook";
     r.definition = definition;
     r.custom_version = version;
   };

@@ -21,6 +21,10 @@
 namespace cardea::authn {
 class ServiceAccountTokens;
 }
+namespace cardea::catalog {
+class Conversions;        // catalog/conversion.h
+class WebhookConversion;  // the same
+}  // namespace cardea::catalog
 
 namespace cardea::rest {
 
@@ -42,6 +46,7 @@ struct Services {
   Metrics& metrics;
   std::vector<Allocator*> allocators;
   std::vector<const WriteGuard*> guards;
+  const catalog::WebhookConversion* conversion = nullptr;  // between versions of custom resources
   const Canonicalizer* canonicalizer = nullptr;  // null: every kind is written as its schema says
   bool allow_privileged = false;
   bool conditional_authorization = false;  // whether requests may be allowed under conditions
@@ -68,6 +73,9 @@ struct Call {
   mutable json::Value shown_user = {};
   admission::AuditAnnotations audit_annotations = {};  // what admission adds to the audit event
   std::shared_ptr<AuditTrail> trail = {};              // null: the request is not audited
+  // What a webhook has made of the objects of this request, for functions that do not wait; null
+  // until one asks.
+  mutable std::shared_ptr<catalog::Conversions> conversions = {};
   Settlement open;  // what authorization left to be decided by what the request writes
 
   // The user as objects and reviews show one; made when first asked for.

@@ -117,6 +117,9 @@ struct DefinitionServer::State : std::enable_shared_from_this<State> {
     std::string plural(definition["spec"]["names"]["plural"].as_string());
     auto catalog = holder.get();
     const catalog::Resource* resource = nullptr;
+    // In the stored version where it is served: a webhook that is gone does not hold them back.
+    for (const Value& v : definition["spec"]["versions"].items())
+      if (v["storage"].as_bool()) resource = catalog->find(group, v["name"].as_string(), plural);
     for (const Value& v : definition["spec"]["versions"].items())
       if (!resource) resource = catalog->find(group, v["name"].as_string(), plural);
     if (!resource || !resource->is_custom) co_return true;  // a built-in resource keeps its objects

@@ -88,13 +88,6 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
       co_return fail(method_not_allowed());
     }
   }
-  // Objects of another version would have to go through the definition's webhook.
-  bool by_webhook = r.is_custom &&
-                    r.definition["spec"]["conversion"]["strategy"].as_string() == "Webhook";
-  if (by_webhook && call.catalog->storage_of(r) != &r)
-    co_return fail(
-        Error::of(Reason::kNotImplemented, cat("conversion of ", r.qualified_name(), " to ",
-                                               r.version, " by a webhook is not served yet")));
   if (info.parts.size() > 3 && info.subresource != "proxy") co_return fail(unknown_resource());
 
   if (!info.subresource.empty()) {
@@ -138,6 +131,10 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
   if (!fits || call.request().method == "HEAD" || info.verb.empty() || !r.has_verb(info.verb))
     co_return fail(method_not_allowed());
   if (auto warning = deprecation(r); !warning.empty()) call.warnings.push_back(std::move(warning));
+  if (info.verb == "watch" && r.is_converted_by_webhook) {
+    Result<Answer> answer = co_await watches_.watch_by_webhook(call);
+    co_return answer;
+  }
   if (info.verb == "watch") co_return watches_.watch(call);
   if (r.storage_prefix.empty()) {
     Result<Answer> answer = co_await serve_unstored(call);

@@ -44,7 +44,7 @@ class Mutation {
                                   i.param["metadata"]["name"].as_string());
       if (!again.policies.calls(again, who)) continue;
       if (auto ok = invoke(i); !ok) return ok;
-      if (authorizer_.is_waiting()) return {};
+      if (is_waiting()) return {};
       if (i.policy->spec["reinvocationPolicy"].as_string() == "IfNeeded")
         again.policies.called(who);
     }
@@ -64,6 +64,8 @@ class Mutation {
   }
 
  private:
+  bool is_waiting() const { return authorizer_.is_waiting() || review_.is_waiting(); }
+
   void refuse(const Policy& policy, const PolicyBinding* binding, const std::string& why,
               bool misconfiguration) {
     if (!policy.fails_closed()) return;
@@ -95,7 +97,7 @@ class Mutation {
       PolicyRun run(*i.policy, *input, review_, param, authorizer_);
       std::int64_t budget = PolicyRun::kBudget;
       const PolicyRun::Outcome outcome = run.evaluate(m.expression, budget);
-      if (authorizer_.is_waiting()) return {};
+      if (is_waiting()) return {};
       if (!outcome.error.empty()) {
         refuse(*i.policy, i.binding, outcome.error, false);
         continue;
@@ -172,10 +174,13 @@ class MutatingAdmissionPolicy : public PolicyPlugin {
         mutation.collect(*bound);
       count(mutation.size());
       Result<void> done = mutation.run();
-      if (!authorizer.is_waiting()) co_return done;
+      if (!authorizer.is_waiting() && !review.is_waiting()) co_return done;
       // Begin again with the answer.
       review.object = before;
       review.reinvocation = reinvocation;
+      Result<void> converted = co_await review.wait_for_conversions();
+      if (!converted) co_return converted;
+      if (!authorizer.is_waiting()) continue;
       const bool settled = co_await authorizer.wait();
       if (!settled) co_return fail(internal_error("an authorizer did not answer"));
     }

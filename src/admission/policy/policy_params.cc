@@ -9,11 +9,16 @@ namespace {
 
 using json::Value;
 
-// As a client reads it.
-Value shown(const store::Record& record, const catalog::Resource& kind,
-            const catalog::Catalog& catalog) {
+// As a client reads it. Null while the review waits for its conversion.
+Value shown(const store::Record& record, const catalog::Resource& kind, const Review& review) {
   const Value stored = parsed(record);
-  const catalog::Resource* storage = catalog.storage_of(kind);
+  const catalog::Resource* storage = review.catalog.storage_of(kind);
+  if (kind.is_converted_by_webhook && stored["apiVersion"].as_string() != kind.api_version()) {
+    Value out = review.by_webhook(stored, kind);
+    if (!out.is_null())
+      out.member("metadata").set("resourceVersion", std::to_string(record.mod_revision));
+    return out;
+  }
   Value out = storage == nullptr || storage == &kind ? stored
                                                      : catalog::convert(stored, *storage, kind);
   out.member("metadata").set("resourceVersion", std::to_string(record.mod_revision));
@@ -59,10 +64,10 @@ Result<std::vector<Value>> collect_params(const catalog::Resource* kind, const V
   std::vector<Value> out;
   if (const std::string_view name = ref["name"].as_string(); !name.empty()) {
     if (const store::RecordPtr record = objects.find(*kind, space, name))
-      out.push_back(shown(*record, *kind, r.catalog));
+      out.push_back(shown(*record, *kind, r));
   } else {
     for (const store::RecordPtr& record : objects.records(*kind, space))
-      if (Value param = shown(*record, *kind, r.catalog);
+      if (Value param = shown(*record, *kind, r);
           json::selector_matches(ref["selector"], param["metadata"]["labels"]))
         out.push_back(std::move(param));
   }

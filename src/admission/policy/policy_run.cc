@@ -64,8 +64,9 @@ Value in_version(const Value& object, const Review& r, const catalog::Resource& 
   // A subresource that shows something else is the same in every version.
   const bool is_own = object["kind"].as_string() == r.resource.kind &&
                       object["apiVersion"].as_string() == r.resource.api_version();
-  return &as == &r.resource || !is_own
-             ? object
+  if (&as == &r.resource || !is_own) return object;
+  return as.is_converted_by_webhook
+             ? r.by_webhook(object, as)
              : schema::normalize(*as.schema, catalog::convert(object, r.resource, as));
 }
 

@@ -17,6 +17,7 @@ namespace cardea::admission {
 struct PolicyInput {
   json::Value object, old_object, request, namespace_object;
 
+  // Without the objects while the review waits for their conversion.
   static PolicyInput of(const Review& review, const catalog::Resource& as, const Objects& objects);
 };
 

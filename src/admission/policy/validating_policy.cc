@@ -182,10 +182,13 @@ class ValidatingAdmissionPolicy : public PolicyPlugin {
       Validation validation(review, objects_, authorizer);
       for (const BoundPolicy* bound : policies->about(review.resource.name)) validation.ask(*bound);
       count(validation.evaluations);
-      if (!authorizer.is_waiting()) {
+      if (!authorizer.is_waiting() && !review.is_waiting()) {
         findings = std::move(validation.findings);
         break;
       }
+      Result<void> converted = co_await review.wait_for_conversions();
+      if (!converted) co_return converted;
+      if (!authorizer.is_waiting()) continue;
       const bool settled = co_await authorizer.wait();
       if (!settled) co_return fail(internal_error("an authorizer did not answer"));
     }

@@ -73,6 +73,10 @@ class MutatingAdmissionWebhook : public WebhookPlugin {
                               {"webhook", hook.name},
                               {"mutated", is_changed}}));
       if (!taken) co_return taken;
+      if (is_changed && (*as)->is_converted_by_webhook) {
+        taken = co_await back_in_version(review, **as);
+        if (!taken) co_return taken;
+      }
       if (is_changed) {
         invocations.object_changed();
         again.webhooks.changed();
@@ -85,6 +89,19 @@ class MutatingAdmissionWebhook : public WebhookPlugin {
   }
 
  private:
+  // A webhook that was asked in another version has answered in it.
+  static Task<Result<void>> back_in_version(Review& review, const catalog::Resource& as) {
+    const bool is_other = &as != &review.resource &&
+                          review.object["apiVersion"].as_string() == as.api_version();
+    if (!is_other) co_return Result<void>{};
+    Value back = review.by_webhook(review.object, review.resource);
+    Result<void> converted = co_await review.wait_for_conversions();
+    if (!converted) co_return converted;
+    back = review.by_webhook(review.object, review.resource);
+    review.object = std::move(back);
+    co_return Result<void>{};
+  }
+
   static std::string place(const Review& review, const WebhookSet::Entry& entry) {
     return cat("round_", review.reinvocation.is_second ? 1 : 0, "_index_", entry.ordinal);
   }
@@ -131,7 +148,7 @@ class MutatingAdmissionWebhook : public WebhookPlugin {
     if (!is_changed) return {};
     const bool is_own = object["kind"].as_string() == as.kind &&
                         object["apiVersion"].as_string() == as.api_version();
-    review.object = &as == &review.resource || !is_own
+    review.object = &as == &review.resource || !is_own || as.is_converted_by_webhook
                         ? std::move(*done)
                         : schema::normalize(*review.resource.schema,
                                             catalog::convert(*done, as, review.resource));

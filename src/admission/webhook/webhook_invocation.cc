@@ -38,6 +38,14 @@ Task<Result<const catalog::Resource*>> WebhookInvocations::concerns(
   if (!matched) co_return fail(matched.error());
   if (!*matched) co_return nullptr;
   const catalog::Resource* as = (*matched)->resource;
+  if (as != &review_.resource && as->is_converted_by_webhook) {
+    (void)input(*as);
+    if (review_.is_waiting()) {
+      inputs_.erase(as);
+      Result<void> converted = co_await review_.wait_for_conversions();
+      if (!converted) co_return fail(converted.error());
+    }
+  }
   if (hook->spec["matchConditions"].empty()) co_return as;
   authz::SecondaryChecks authorizer(chain_.get(), &review_.user);
   while (true) {

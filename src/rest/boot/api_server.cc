@@ -119,6 +119,7 @@ Result<void> ApiServer::load_admission(Parts& parts) {
                              .dialer = parts.dialer,
                              .random = parts.random,
                              .metrics = parts.metrics.registry()};
+  conversion_ = std::make_unique<WebhookConverter>(admission::Objects(objects_), outside);
   auto selected = admission::select_plugins(admission::Objects(objects_), *chain_,
                                             parts.enabled_plugins, parts.disabled_plugins,
                                             &outside);
@@ -152,6 +153,7 @@ void ApiServer::set_services(const Parts& parts) {
                .random = parts.random,
                .metrics = parts.metrics,
                .allocators = {network_.get()},
+               .conversion = conversion_.get(),
                .canonicalizer = &canonicalizer_,
                .allow_privileged = parts.allow_privileged,
                .conditional_authorization = features_.conditional_authorization,

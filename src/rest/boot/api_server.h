@@ -10,6 +10,7 @@
 #include "rest/call.h"
 #include "rest/catalog_holder.h"
 #include "rest/controllers/controller.h"
+#include "rest/conversion/webhook_converter.h"
 #include "rest/definition_server.h"
 #include "rest/gateway.h"
 #include "rest/guards/access_policy_guard.h"
@@ -110,6 +111,7 @@ class ApiServer {
   std::unique_ptr<BuiltInAuthorizers> built_ins_;
   std::shared_ptr<const authz::CurrentChain> chain_;
   policy::PolicyStore objects_;
+  std::unique_ptr<WebhookConverter> conversion_;
   std::unique_ptr<admission::Chain> admission_;
   std::unique_ptr<ServiceNetwork> network_;
   std::unique_ptr<FieldPermissions> field_permissions_;

@@ -5,6 +5,7 @@
 #include "authz/eligibility.h"
 #include "base/strings.h"
 #include "rest/asking.h"
+#include "rest/conversion/versions.h"
 #include "rest/present/status.h"
 #include "rest/write/object_rules.h"
 #include "rest/write/stored_object.h"
@@ -84,8 +85,11 @@ class Asking {
       co_return fail(
           refusal(content, cat("a denial depends on the objects, and there are more than ",
                                kMostObjects, " of them to look at: delete them first")));
-    for (const store::RecordPtr& record : range->records) {
-      Value old = converted(parse_stored(*record), storage, r);
+    std::vector<Value> stored;
+    for (const store::RecordPtr& record : range->records) stored.push_back(parse_stored(*record));
+    Result<std::vector<Value>> objects = co_await convert_all(call_, std::move(stored), storage, r);
+    if (!objects) co_return fail(objects.error());
+    for (const Value& old : *objects) {
       authz::ConditionData data{.operation = "DELETE",
                                 .old_object = &old,
                                 .group = r.group,

@@ -3,6 +3,7 @@
 #include "authz/eligibility.h"
 #include "base/strings.h"
 #include "rest/asking.h"
+#include "rest/conversion/versions.h"
 #include "rest/verbs/body.h"
 #include "rest/write/object_rules.h"
 #include "rest/write/stored_object.h"
@@ -33,11 +34,14 @@ struct Matter {
   Value object, old_object, space;
 };
 
-Value stored(const Call& call, const Resource& r, std::string_view namespace_name,
-             std::string_view name) {
+// Null when there is none.
+Task<Result<Value>> stored(const Call& call, const Resource& r, std::string_view namespace_name,
+                           std::string_view name) {
   store::RecordPtr record = call.services.store.get(
       object_key(r, r.namespaced ? namespace_name : "", name));
-  return record ? converted(parse_stored(*record), *call.catalog->storage_of(r), r) : Value();
+  if (!record) co_return Value();
+  Result<Value> object = co_await read_as(call, std::move(record), r);
+  co_return object;
 }
 
 // What a write leaves as it was, whatever is sent.
@@ -76,7 +80,7 @@ Task<bool> may_compare(Call& call, const ReviewQuestion& q) {
   co_return verdict.decision.allowed();
 }
 
-Result<Matter> matter_of(Call& call, const ReviewQuestion& q) {
+Task<Result<Matter>> matter_of(Call& call, const ReviewQuestion& q) {
   const Resource& r = *q.resource.resource;
   Matter m;
   bool is_change = q.verb == "update" || q.verb == "patch";
@@ -84,7 +88,7 @@ Result<Matter> matter_of(Call& call, const ReviewQuestion& q) {
   Expected expected{call.catalog.get(), &r, r.group, r.version, r.kind, r.schema};
   std::vector<std::string> ignored;
   auto content = check_object(expected, q.content, FieldValidation::kIgnore, ignored);
-  if (!content) return fail(bad_request(cat("content: ", content.error().message)));
+  if (!content) co_return fail(bad_request(cat("content: ", content.error().message)));
   Value& meta = content->member("metadata");
   if (meta.is_null()) meta = Value::object();
   if (r.namespaced) meta.set("namespace", q.namespace_name);
@@ -92,20 +96,25 @@ Result<Matter> matter_of(Call& call, const ReviewQuestion& q) {
                                              : q.resource_name;
   if (!name.empty()) meta.set("name", name);
   const Resource* namespaces = call.catalog->find("", "v1", "namespaces");
-  if (!q.namespace_name.empty()) m.space = stored(call, *namespaces, "", q.namespace_name);
+  if (!q.namespace_name.empty()) {
+    Result<Value> space = co_await stored(call, *namespaces, "", q.namespace_name);
+    if (space) m.space = std::move(*space);
+  }
   if (m.operation == "DELETE") {
     m.old_object = std::move(*content);
-    return m;
+    co_return m;
   }
   if (is_change) {
-    m.old_object = stored(call, r, q.namespace_name, name);
+    Result<Value> old = co_await stored(call, r, q.namespace_name, name);
+    if (!old) co_return fail(old.error());
+    m.old_object = std::move(*old);
     if (m.old_object.is_null())
-      return fail(bad_request(cat("there is no ", r.qualified_name(), " ", quoted(name),
-                                  " that the content could be compared with")));
+      co_return fail(bad_request(cat("there is no ", r.qualified_name(), " ", quoted(name),
+                                     " that the content could be compared with")));
     keep_from_old(call, r, *content, m.old_object);
   }
   m.object = std::move(*content);
-  return m;
+  co_return m;
 }
 
 const Value* there(const Value& v) {
@@ -144,7 +153,7 @@ Task<Settled> settle_question(Call& call, std::shared_ptr<const authz::Chain> ch
                                 "the content of a change is compared with the stored object: this "
                                 "needs the verb \"get\" on it"),
                       join(open, "; ")};
-  Result<Matter> matter = matter_of(call, question);
+  Result<Matter> matter = co_await matter_of(call, question);
   if (!matter) co_return Settled{unsettled(decision, matter.error().message), join(open, "; ")};
   const Resource& r = *question.resource.resource;
   authz::ConditionData data{.operation = matter->operation,

@@ -75,6 +75,7 @@ Result<Value> apply_to(Call& call, const Value* live, const Value& config,
        .now = call.info.subresource == "scale" ? std::string_view() : call.started,
        .reset_fields = &reset,
        .schema_of = version_schemas(call),
+       .view_of = version_views(call),
        .owners_decide = is_known_blind(call)});
   if (!merged) return merged;
   merged->member("metadata").set("name", call.info.name);

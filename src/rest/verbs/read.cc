@@ -4,6 +4,7 @@
 #include "base/strings.h"
 #include "json/print.h"
 #include "rest/audit_trail.h"
+#include "rest/conversion/versions.h"
 #include "rest/present/status.h"
 #include "rest/present/stored_protobuf.h"
 #include "rest/verbs/continue_token.h"
@@ -108,7 +109,7 @@ Result<Page> plan(Call& call, const ListOptions& o) {
   return page;
 }
 
-// Reads on until `limit` matching objects are found, so that a page of a selected list is full.
+// The objects of a page.
 struct Selected {
   std::vector<store::RecordPtr> records;
   std::vector<Value> objects;  // parsed and converted; empty when nothing needed it
@@ -118,43 +119,87 @@ struct Selected {
   std::string next;
 };
 
+// Reads on until `limit` matching objects are found, so that a page of a selected list is full.
+class Reader {
+ public:
+  Reader(Call& call, const Page& page, const Selection& selection)
+      : call_(call), selection_(selection), query_(page.query), limit_(page.query.limit) {}
+
+  Result<store::RangeResult> next() {
+    auto range = call_.services.store.range(query_);
+    if (!range)
+      return fail(range.error().reason == Reason::kExpired ? expired_revision() : range.error());
+    out.revision = range->revision;
+    query_.at = range->revision;
+    return range;
+  }
+
+  // False: the page is complete. `object_of` gives the object of a record; null when nothing needs
+  // the objects.
+  template <typename ObjectOf>
+  bool take(store::RangeResult range, ObjectOf object_of) {
+    std::string last_key(range.records.empty() ? std::string_view() : range.records.back()->key());
+    out.more = range.more;
+    out.remaining = range.remaining;
+    for (std::size_t i = 0; i < range.records.size(); ++i) {
+      if constexpr (std::is_null_pointer_v<ObjectOf>) {
+        out.records.push_back(std::move(range.records[i]));
+        continue;
+      } else {
+        Value object = object_of(i, *range.records[i]);
+        if (!selection_.matches(object)) continue;
+        out.objects.push_back(std::move(object));
+      }
+      out.records.push_back(std::move(range.records[i]));
+      if (limit_ && out.records.size() == limit_) {
+        out.more = i + 1 < range.records.size() || range.more;
+        return false;
+      }
+    }
+    query_.keys.start = last_key + '\0';
+    return range.more && !(limit_ && out.records.size() >= limit_);
+  }
+
+  Selected out;
+
+ private:
+  Call& call_;
+  const Selection& selection_;
+  store::RangeQuery query_;
+  const std::size_t limit_;
+};
+
 Result<Selected> select(Call& call, const Page& page, const Selection& selection,
                         bool need_objects) {
-  Selected out;
+  Reader reader(call, page, selection);
   const Resource* storage = call.catalog->storage_of(*call.resource);
-  store::RangeQuery query = page.query;
-  std::size_t limit = query.limit;
+  const bool parses = need_objects || !selection.selects_all();
   for (;;) {
-    auto range = call.services.store.range(query);
-    if (!range) {
-      if (range.error().reason == Reason::kExpired) return fail(expired_revision());
-      return fail(range.error());
-    }
-    out.revision = range->revision;
-    query.at = range->revision;
-    std::string last_key(range->records.empty() ? std::string_view()
-                                                : range->records.back()->key());
-    for (std::size_t i = 0; i < range->records.size(); ++i) {
-      store::RecordPtr& record = range->records[i];
-      if (selection.selects_all() && !need_objects) {
-        out.records.push_back(std::move(record));
-        continue;
-      }
-      Value object = converted(parse_stored(*record), *storage, *call.resource);
-      if (!selection.matches(object)) continue;
-      out.objects.push_back(std::move(object));
-      out.records.push_back(std::move(record));
-      if (limit && out.records.size() == limit) {
-        bool last = i + 1 == range->records.size();
-        out.more = !last || range->more;
-        out.remaining = range->remaining;
-        return out;
-      }
-    }
-    out.more = range->more;
-    out.remaining = range->remaining;
-    if (!range->more || (limit && out.records.size() >= limit)) return out;
-    query.keys.start = last_key + '\0';
+    auto range = reader.next();
+    if (!range) return fail(range.error());
+    auto object_of = [&](std::size_t, const store::Record& record) {
+      return converted(parse_stored(record), *storage, *call.resource);
+    };
+    const bool goes_on = parses ? reader.take(std::move(*range), object_of)
+                                : reader.take(std::move(*range), nullptr);
+    if (!goes_on) return std::move(reader.out);
+  }
+}
+
+// The same where a webhook converts the objects: those of a range in one review.
+Task<Result<Selected>> select_by_webhook(Call& call, const Page& page, const Selection& selection) {
+  Reader reader(call, page, selection);
+  const Resource& storage = *call.catalog->storage_of(*call.resource);
+  for (;;) {
+    auto range = reader.next();
+    if (!range) co_return fail(range.error());
+    std::vector<Value> stored;
+    for (const store::RecordPtr& record : range->records) stored.push_back(parse_stored(*record));
+    Result<std::vector<Value>> objects = co_await convert_all(call, std::move(stored), storage,
+                                                              *call.resource);
+    if (!objects) co_return fail(objects.error());
+    auto object_of = [&](std::size_t i, const store::Record&) { return std::move((*objects)[i]); };
+    if (!reader.take(std::move(*range), object_of)) co_return std::move(reader.out);
   }
 }
 
@@ -214,6 +259,15 @@ Result<Value> read_current(const Call& call) {
   return converted(parse_stored(*record), *call.catalog->storage_of(r), r);
 }
 
+Task<Result<Value>> read_current_by_webhook(const Call& call) {
+  const Resource& r = *call.resource;
+  store::RecordPtr record = call.services.store.get(
+      object_key(r, call.info.namespace_name, call.info.name));
+  if (!record) co_return fail(not_found(r, call.info.name));
+  Result<Value> object = co_await read_as(call, std::move(record), r);
+  co_return object;
+}
+
 Task<Result<Answer>> get(Call& call) {
   const Resource& r = *call.resource;
   if (auto version = call.info.query.first("resourceVersion"); version && !version->empty()) {
@@ -234,6 +288,11 @@ Task<Result<Answer>> get(Call& call) {
     co_return answer;
   }
   if (is_kept_protobuf(call)) co_return protobuf_answer(stored_protobuf_body(std::move(record), r));
+  if (r.is_converted_by_webhook) {
+    Result<Value> shown = co_await read_as(call, std::move(record), r);
+    if (!shown) co_return fail(shown.error());
+    co_return Answer::of(std::move(*shown));
+  }
   co_return Answer::of(converted(parse_stored(*record), *call.catalog->storage_of(r), r));
 }
 
@@ -246,7 +305,11 @@ Task<Result<Answer>> list(Call& call) {
   if (!page) co_return fail(page.error());
   bool as_bytes = call.view.is_plain_json() && is_stored_as_asked(call);
   bool as_protobuf = is_kept_protobuf(call);
-  auto selected = select(call, *page, *selection, !as_bytes && !as_protobuf);
+  Result<Selected> selected = Selected();
+  if (call.resource->is_converted_by_webhook)
+    selected = co_await select_by_webhook(call, *page, *selection);
+  else
+    selected = select(call, *page, *selection, !as_bytes && !as_protobuf);
   if (!selected && selected.error().reason == Reason::kExpired && page->token)
     co_return expired_page(*page->token);
   if (!selected) co_return fail(selected.error());

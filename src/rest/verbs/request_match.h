@@ -1,5 +1,6 @@
 #pragma once
 #include "base/result.h"
+#include "base/task.h"
 #include "rest/call.h"
 
 namespace cardea::rest {
@@ -12,5 +13,7 @@ Result<void> check_revision(const Call& call, const json::Value& object,
 
 // The object that the URL names, in the version of the URL; 404 when it does not exist.
 Result<json::Value> read_current(const Call& call);
+// The same where a webhook converts the object.
+Task<Result<json::Value>> read_current_by_webhook(const Call& call);
 
 }  // namespace cardea::rest

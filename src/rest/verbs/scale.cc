@@ -163,7 +163,11 @@ Task<Result<Answer>> serve_scale(Call& call) {
     Result<Answer> answer = co_await patch_scale(call);
     co_return answer;
   }
-  auto object = read_current(call);
+  Result<Value> object = Value();
+  if (call.resource->is_converted_by_webhook)
+    object = co_await read_current_by_webhook(call);
+  else
+    object = read_current(call);
   if (!object) co_return fail(object.error());
   auto scale = catalog::scale_of(*object, *call.resource);
   if (!scale) co_return fail(scale.error());

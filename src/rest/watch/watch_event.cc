@@ -46,6 +46,12 @@ std::string plain_event(std::string_view type, const store::Record& record,
 
 }  // namespace
 
+void WatchEvent::set_converted(const catalog::Resource& resource, Value current, Value previous) {
+  parsed_for_ = &resource;
+  current_ = std::move(current);
+  previous_ = std::move(previous);
+}
+
 const Value& WatchEvent::current(const WatchView& v) {
   if (parsed_for_ != v.resource) {
     current_.reset();

@@ -36,6 +36,10 @@ class WatchEvent {
  public:
   explicit WatchEvent(store::EventPtr event) : event_(std::move(event)) {}
 
+  // The objects in the version of `resource`, where a webhook converts them: then the views of that
+  // version alone may ask for bytes. Null where the event has none.
+  void set_converted(const catalog::Resource& resource, json::Value current, json::Value previous);
+
   store::Revision revision() const { return event_->revision; }
   std::string_view key() const { return event_->record->key(); }
   // The bytes for this view; null when the change does not affect it.

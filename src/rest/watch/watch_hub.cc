@@ -10,11 +10,15 @@
 #include "rest/audit_trail.h"
 #include "rest/present/status.h"
 #include "rest/verbs/options.h"
+#include "rest/watch/converted_line.h"
 #include "rest/watch/watch_event.h"
 #include "rest/watch/watch_opening.h"
 #include "rest/write/stored_object.h"
 
 namespace cardea::rest {
+
+struct WatchChannel;
+
 namespace {
 
 constexpr std::chrono::seconds kBookmarkEvery{60};
@@ -35,6 +39,54 @@ struct Watcher {
   std::shared_ptr<AuditTrail> trail;  // tells of the end when the watcher goes
   std::size_t index = 0;              // in its channel
   RunningRequest running;
+
+  // Where a webhook converts: the line that its events come from; and those that came before the
+  // stream began.
+  std::shared_ptr<ConvertedLine> line;
+  std::vector<std::shared_ptr<WatchEvent>> early;
+  bool is_gone = false;
+
+  void write(WatchEvent& event) {
+    auto bytes = event.bytes_for(view);
+    if (!bytes) return;
+    stream->write(http::Piece::of(std::move(bytes)));
+    view.table_headers = false;
+  }
+};
+
+// Beyond this a watcher that does not begin is given up.
+constexpr std::size_t kMostEarlyEvents = 10'000;
+
+store::EventPtr first_event(store::RecordPtr record) {
+  const store::Revision revision = record->mod_revision;
+  return std::make_shared<store::Event>(
+      store::Event{store::EventType::kPut, revision, std::move(record), nullptr});
+}
+
+// A watch that is about to begin.
+struct Opening {
+  ListOptions options;
+  std::shared_ptr<Watcher> watcher;
+  WatchOpening head;
+  std::shared_ptr<WatchChannel> channel;
+  std::vector<store::RecordPtr> initial;        // what the client gets at once: objects,
+  std::vector<store::EventPtr> missed;          // or changes
+  std::optional<store::Revision> ends_initial;  // then the bookmark that ends it
+  std::optional<Error> gone;                    // or: the changes since then are not known any more
+
+  void append(WatchEvent& event) {
+    if (auto bytes = event.bytes_for(watcher->view)) head.add(*bytes);
+    if (head.has_events()) watcher->view.table_headers = false;
+  }
+  void append_bookmark() {
+    if (ends_initial) head.add(bookmark_event(*ends_initial, true, watcher->view));
+  }
+  Answer answer() const {
+    Answer streaming;
+    streaming.is_streaming = true;
+    streaming.status = head.status();
+    return streaming;
+  }
 };
 
 }  // namespace
@@ -45,6 +97,7 @@ struct WatchChannel : std::enable_shared_from_this<WatchChannel> {
   net::Loop& loop;
   store::Revision seen = 0;
   std::vector<std::shared_ptr<Watcher>> watchers;
+  std::vector<std::shared_ptr<ConvertedLine>> lines;  // of versions that a webhook converts
   std::unique_ptr<store::Watch> subscription;
 
   std::mutex mutex;
@@ -70,6 +123,8 @@ struct WatchChannel : std::enable_shared_from_this<WatchChannel> {
     }
     for (store::EventPtr& e : events) {
       seen = e->revision;
+      const auto held = lines;  // a line that fails goes away
+      for (const auto& line : held) line->push(e);
       WatchEvent event(std::move(e));
       deliver(event);
     }
@@ -78,11 +133,24 @@ struct WatchChannel : std::enable_shared_from_this<WatchChannel> {
   void deliver(WatchEvent& event) {
     // A write that fails removes no watcher here: the end of the connection does, through on_close.
     for (const auto& w : watchers)
-      if (event.revision() > w->after)
-        if (auto bytes = event.bytes_for(w->view)) {
-          w->stream->write(http::Piece::of(std::move(bytes)));
-          w->view.table_headers = false;
-        }
+      if (event.revision() > w->after && !w->line) w->write(event);
+  }
+
+  // The same for the watchers of a line.
+  void deliver(const std::shared_ptr<WatchEvent>& event, const ConvertedLine& line) {
+    for (const auto& w : watchers) {
+      if (w->line.get() != &line || event->revision() <= w->after) continue;
+      if (w->stream)
+        w->write(*event);
+      else
+        w->early.push_back(event);
+    }
+  }
+
+  void add(const std::shared_ptr<Watcher>& w) {
+    w->index = watchers.size();
+    watchers.push_back(w);
+    if (w->line) ++w->line->watchers;
   }
 
   void remove(const std::shared_ptr<Watcher>& w) {
@@ -91,6 +159,11 @@ struct WatchChannel : std::enable_shared_from_this<WatchChannel> {
     std::swap(watchers[w->index], watchers.back());
     watchers.pop_back();
     w->timeout.reset();
+    w->is_gone = true;
+    if (w->line && --w->line->watchers == 0) {
+      w->line->close();
+      std::erase(lines, w->line);
+    }
   }
 };
 
@@ -100,13 +173,17 @@ class WatchHub {
       : store_(store), loop_(loop), bookmark_timer_(loop, [this] { send_bookmarks(); }) {}
 
   Result<Answer> watch(Call& call);
+  Task<Result<Answer>> watch_by_webhook(Call& call);
 
   void finish_all() {
     for (auto& [prefix, channel] : channels_) {
       for (const auto& w : channel->watchers) {
-        w->stream->finish();
+        if (w->stream) w->stream->finish();
         w->timeout.reset();
+        w->is_gone = true;
       }
+      for (const auto& line : channel->lines) line->close();
+      channel->lines.clear();
       channel->watchers.clear();
     }
     channels_.clear();
@@ -117,6 +194,14 @@ class WatchHub {
   using ChannelPtr = std::shared_ptr<WatchChannel>;
 
   Result<ChannelPtr> channel_for(const std::string& prefix);
+  // Everything about a watch but its bytes.
+  Result<Opening> prepare(Call& call, WatchOpening head);
+  // Begins the stream, with `first`. The watcher is in its channel already if it has a line.
+  Result<Answer> begin(Call& call, Opening& opening);
+  static Result<Answer> refuse(Call& call, Opening& opening);
+  std::shared_ptr<ConvertedLine> line_for(const Call& call, const ChannelPtr& channel);
+  // Ends the watchers of a line, with the error or without one.
+  void end_line(const ChannelPtr& channel, const ConvertedLine& line, const Error* error);
   // Every change of the collection after `from` that has been published.
   Result<std::vector<store::EventPtr>> changes(const std::string& prefix, store::Revision from);
   void send_bookmarks();
@@ -162,7 +247,7 @@ void WatchHub::send_bookmarks() {
     if (!missed || !missed->empty()) continue;
     channel->seen = std::max(channel->seen, now);
     for (const auto& w : channel->watchers)
-      if (w->bookmarks)
+      if (w->bookmarks && w->stream && (!w->line || w->line->is_idle()))
         w->stream->write(http::Piece::of(bookmark_event(channel->seen, false, w->view)));
   }
   bookmark_timer_.start(kBookmarkEvery);
@@ -175,7 +260,7 @@ void WatchHub::forget(const ChannelPtr& channel, const std::shared_ptr<Watcher>&
   if (found != channels_.end() && found->second == channel) channels_.erase(found);
 }
 
-Result<Answer> WatchHub::watch(Call& call) {
+Result<Opening> WatchHub::prepare(Call& call, WatchOpening head) {
   auto options = list_options(call.info);
   if (!options) return fail(options.error());
   auto selection = Selection::make(*call.resource, *options);
@@ -186,8 +271,12 @@ Result<Answer> WatchHub::watch(Call& call) {
         bad_request(cat("resourceVersion: Invalid value: ", quoted(options->resource_version), ": ",
                         revision.error().message)));
 
-  auto watcher = std::make_shared<Watcher>();
-  watcher->view = {
+  Opening out;
+  out.options = *options;
+  out.head = std::move(head);
+  out.watcher = std::make_shared<Watcher>();
+  Watcher& watcher = *out.watcher;
+  watcher.view = {
       .catalog = call.catalog,
       .resource = call.resource,
       .storage = call.catalog->storage_of(*call.resource),
@@ -195,77 +284,72 @@ Result<Answer> WatchHub::watch(Call& call) {
       .view = call.view,
       .clock = &call.services.clock,
       .include_object = std::string(call.info.query.first("includeObject").value_or(""))};
-  watcher->view.view.pretty = false;
-  watcher->bookmarks = options->allow_bookmarks;
-
-  auto opening = WatchOpening::make(call);
-  if (!opening) return std::move(opening.error());
+  watcher.view.view.pretty = false;
+  watcher.bookmarks = options->allow_bookmarks;
   std::string prefix = collection_prefix(*call.resource, call.info.namespace_name);
   auto channel = channel_for(prefix);
   if (!channel) return fail(channel.error());
+  out.channel = *channel;
 
   bool from_now = options->resource_version.empty() || options->resource_version == "0";
-  bool initial = options->send_initial_events.value_or(from_now);
-  Answer streaming;
-  streaming.is_streaming = true;
-  streaming.status = opening->status();
-  if (initial) {
+  if (options->send_initial_events.value_or(from_now)) {
     auto range = store_.range({.keys = store::keys_with_prefix(prefix)});
     if (!range) return fail(range.error());
-    for (const store::RecordPtr& record : range->records) {
-      WatchEvent event(std::make_shared<store::Event>(
-          store::Event{store::EventType::kPut, record->mod_revision, record, nullptr}));
-      if (auto bytes = event.bytes_for(watcher->view)) opening->add(*bytes);
-      if (opening->has_events()) watcher->view.table_headers = false;
-    }
-    watcher->after = range->revision;
+    out.initial = std::move(range->records);
+    watcher.after = range->revision;
     if (options->send_initial_events.value_or(false) && options->allow_bookmarks)
-      opening->add(bookmark_event(range->revision, true, watcher->view));
-  } else {
-    watcher->after = from_now ? (*channel)->seen : *revision;
-    if (watcher->after < (*channel)->seen) {
-      auto missed = changes(prefix, watcher->after);
-      if (!missed) {
-        if ((*channel)->watchers.empty()) channels_.erase(prefix);
-        Error gone = Error::of(Reason::kExpired, cat("too old resource version: ", *revision, " (",
-                                                     store_.compacted_revision(), ")"));
-        opening->add(error_event(gone, watcher->view));
-        auto stream = opening->open(call, {});
-        if (!stream) return fail(not_upgradable());
-        stream->finish();
-        return streaming;
-      }
-      for (store::EventPtr& e : *missed) {
-        if (e->revision > (*channel)->seen) break;
-        WatchEvent event(std::move(e));
-        if (auto bytes = event.bytes_for(watcher->view)) opening->add(*bytes);
-        if (opening->has_events()) watcher->view.table_headers = false;
-      }
-      watcher->after = (*channel)->seen;
-    }
+      out.ends_initial = range->revision;
+    return out;
   }
+  watcher.after = from_now ? out.channel->seen : *revision;
+  if (watcher.after >= out.channel->seen) return out;
+  auto missed = changes(prefix, watcher.after);
+  if (!missed) {
+    if (out.channel->watchers.empty()) channels_.erase(prefix);
+    out.gone = Error::of(Reason::kExpired, cat("too old resource version: ", *revision, " (",
+                                               store_.compacted_revision(), ")"));
+    return out;
+  }
+  for (store::EventPtr& e : *missed) {
+    if (e->revision > out.channel->seen) break;
+    out.missed.push_back(std::move(e));
+  }
+  watcher.after = out.channel->seen;
+  return out;
+}
 
-  auto gone = [this, channel = *channel, weak = std::weak_ptr(watcher)] {
+Result<Answer> WatchHub::refuse(Call& call, Opening& o) {
+  o.head.add(error_event(*o.gone, o.watcher->view));
+  auto stream = o.head.open(call, {});
+  if (!stream) return fail(not_upgradable());
+  stream->finish();
+  return o.answer();
+}
+
+Result<Answer> WatchHub::begin(Call& call, Opening& o) {
+  const std::shared_ptr<Watcher>& watcher = o.watcher;
+  auto gone = [this, channel = o.channel, weak = std::weak_ptr(watcher)] {
     if (auto w = weak.lock()) forget(channel, w);
   };
   watcher->trail = call.trail;
   watcher->running = RunningRequest(
       call.services.metrics.requests().find(labels_of(call.info, call.request(), call.resource)));
-  watcher->stream = opening->open(call, gone);
+  watcher->stream = o.head.open(call, gone);
   if (!watcher->stream) {
-    if ((*channel)->watchers.empty()) channels_.erase(prefix);
+    forget(o.channel, watcher);
     return fail(not_upgradable());
   }
-  watcher->index = (*channel)->watchers.size();
-  (*channel)->watchers.push_back(watcher);
-  call.exchange->on_close(gone);
-  std::int64_t seconds = options->timeout_seconds.value_or(0);
+  if (!watcher->line) {
+    o.channel->add(watcher);
+    call.exchange->on_close(gone);
+  }
+  std::int64_t seconds = o.options.timeout_seconds.value_or(0);
   if (seconds <= 0)
     seconds = kDefaultTimeoutSeconds +
               static_cast<std::int64_t>(call.services.random.next() % kDefaultTimeoutSeconds);
   // The channel owns the watcher, which owns the timer: the timer borrows both.
   watcher->timeout = std::make_unique<net::Timer>(
-      loop_, [this, weak_channel = std::weak_ptr(*channel), weak = std::weak_ptr(watcher)] {
+      loop_, [this, weak_channel = std::weak_ptr(o.channel), weak = std::weak_ptr(watcher)] {
         auto c = weak_channel.lock();
         auto w = weak.lock();
         if (!c || !w) return;
@@ -274,7 +358,92 @@ Result<Answer> WatchHub::watch(Call& call) {
       });
   watcher->timeout->start(std::chrono::seconds(seconds));
   if (!bookmark_timer_.pending()) bookmark_timer_.start(kBookmarkEvery);
-  return streaming;
+  return o.answer();
+}
+
+Result<Answer> WatchHub::watch(Call& call) {
+  auto head = WatchOpening::make(call);
+  if (!head) return std::move(head.error());
+  auto opening = prepare(call, std::move(*head));
+  if (!opening) return fail(opening.error());
+  if (opening->gone) return refuse(call, *opening);
+  for (store::RecordPtr& record : opening->initial) {
+    WatchEvent event(first_event(std::move(record)));
+    opening->append(event);
+  }
+  for (store::EventPtr& e : opening->missed) {
+    WatchEvent event(std::move(e));
+    opening->append(event);
+  }
+  opening->append_bookmark();
+  return begin(call, *opening);
+}
+
+std::shared_ptr<ConvertedLine> WatchHub::line_for(const Call& call, const ChannelPtr& channel) {
+  for (const auto& line : channel->lines)
+    if (&line->resource() == call.resource) return line;
+  // Made first: what is passed on names the line that it comes from.
+  auto self = std::make_shared<std::weak_ptr<ConvertedLine>>();
+  std::weak_ptr<WatchChannel> weak = channel;
+  auto line = std::make_shared<ConvertedLine>(
+      loop_, *call.services.conversion, call.services.catalog, call.catalog, *call.resource,
+      ConvertedLine::Ends{.pass =
+                              [weak, self](const std::shared_ptr<WatchEvent>& event) {
+                                auto c = weak.lock();
+                                if (auto l = self->lock(); c && l) c->deliver(event, *l);
+                              },
+                          .end =
+                              [this, weak, self](const Error* error) {
+                                auto c = weak.lock();
+                                if (auto l = self->lock(); c && l) end_line(c, *l, error);
+                              }});
+  *self = line;
+  channel->lines.push_back(line);
+  return line;
+}
+
+void WatchHub::end_line(const ChannelPtr& channel, const ConvertedLine& line, const Error* error) {
+  const auto all = channel->watchers;
+  for (const auto& w : all) {
+    if (w->line.get() != &line) continue;
+    if (w->stream) {
+      if (error) w->stream->write(http::Piece::of(error_event(*error, w->view)));
+      w->stream->finish();
+    }
+    forget(channel, w);
+  }
+}
+
+Task<Result<Answer>> WatchHub::watch_by_webhook(Call& call) {
+  if (!call.services.conversion)
+    co_return fail(internal_error("this server calls no conversion webhooks"));
+  auto head = WatchOpening::make(call);
+  if (!head) co_return std::move(head.error());
+  auto opening = prepare(call, std::move(*head));
+  if (!opening) co_return fail(opening.error());
+  if (opening->gone) co_return refuse(call, *opening);
+  const std::shared_ptr<Watcher> watcher = opening->watcher;
+  const ChannelPtr channel = opening->channel;
+  // From here on the line brings what happens meanwhile.
+  watcher->line = line_for(call, channel);
+  channel->add(watcher);
+  call.exchange->on_close([this, channel, weak = std::weak_ptr(watcher)] {
+    if (auto w = weak.lock()) forget(channel, w);
+  });
+  std::vector<store::EventPtr> backlog = std::move(opening->missed);
+  for (store::RecordPtr& record : opening->initial)
+    backlog.push_back(first_event(std::move(record)));
+  Result<std::vector<std::shared_ptr<WatchEvent>>> events = co_await converted_events(
+      std::move(backlog), *call.services.conversion, call.catalog, *call.resource);
+  if (!events || watcher->is_gone || watcher->early.size() > kMostEarlyEvents) {
+    if (!watcher->is_gone) forget(channel, watcher);
+    co_return fail(events ? internal_error("the watch ended before it began") : events.error());
+  }
+  for (const auto& e : *events) opening->append(*e);
+  opening->append_bookmark();
+  for (const auto& e : watcher->early) opening->append(*e);
+  watcher->early.clear();
+  co_return begin(call, *opening);
 }
 
 WatchHubs::WatchHubs(store::Store& store, net::Loops& loops) : loops_(loops) {
@@ -284,10 +453,22 @@ WatchHubs::WatchHubs(store::Store& store, net::Loops& loops) : loops_(loops) {
 
 WatchHubs::~WatchHubs() = default;
 
-Result<Answer> WatchHubs::watch(Call& call) {
+WatchHub* WatchHubs::hub_of(const Call& call) {
   for (std::size_t i = 0; i < loops_.size(); ++i)
-    if (&loops_.at(i) == &call.exchange->loop()) return hubs_[i]->watch(call);
+    if (&loops_.at(i) == &call.exchange->loop()) return hubs_[i].get();
+  return nullptr;
+}
+
+Result<Answer> WatchHubs::watch(Call& call) {
+  if (WatchHub* hub = hub_of(call)) return hub->watch(call);
   return fail(internal_error("the request is on an unknown loop"));
+}
+
+Task<Result<Answer>> WatchHubs::watch_by_webhook(Call& call) {
+  WatchHub* hub = hub_of(call);
+  if (!hub) co_return fail(internal_error("the request is on an unknown loop"));
+  Result<Answer> answer = co_await hub->watch_by_webhook(call);
+  co_return answer;
 }
 
 void WatchHubs::stop() {

@@ -19,11 +19,15 @@ class WatchHubs {
 
   // Answers the call by streaming. Loop thread.
   Result<Answer> watch(Call& call);
+  // The same where a webhook converts the objects (rest/watch/converted_line.h).
+  Task<Result<Answer>> watch_by_webhook(Call& call);
 
   // Ends all watches, cleanly. From outside the loops.
   void stop();
 
  private:
+  WatchHub* hub_of(const Call& call);
+
   net::Loops& loops_;
   std::vector<std::unique_ptr<WatchHub>> hubs_;
 };

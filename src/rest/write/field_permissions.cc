@@ -6,6 +6,7 @@
 #include "catalog/ignored_fields.h"
 #include "catalog/scale.h"
 #include "rest/asking.h"
+#include "rest/conversion/versions.h"
 #include "rest/write/blind_caller.h"
 #include "rest/write/object_rules.h"
 #include "rest/write/ownership.h"
@@ -317,19 +318,29 @@ Task<Result<void>> authorize_change(Call& call, const Value* old, Value requeste
   const schema::IgnoredFields ignored = ignored_fields(call, !old);
   access.stored.reset();
   if (old) {
-    if (storage)
-      access.stored.emplace(std::move(stored), converted(requested, *call.resource, *storage),
-                            compared_schema(*storage), ignored);
+    if (storage) {
+      Result<Value> becomes = co_await convert_one(call, requested, *call.resource, *storage);
+      if (!becomes) co_return fail(becomes.error());
+      access.stored.emplace(std::move(stored), std::move(*becomes), compared_schema(*storage),
+                            ignored);
+    }
     access.changed.emplace(*old, std::move(requested), schema, ignored);
     if (is_known_blind(call) && call.info.subresource != "scale")
       access.changed->count(call.open.sight.named.fields);
   } else {
     access.requested = std::move(requested);
-    if (storage)
+    if (storage && storage->is_converted_by_webhook) {
+      // A webhook gets whole objects, so what its version adds by default counts as sent.
+      Result<Value> becomes = co_await convert_one(call, access.requested, *call.resource,
+                                                   *storage);
+      if (!becomes) co_return fail(becomes.error());
+      access.stored.emplace(Value(), std::move(*becomes), compared_schema(*storage), ignored);
+    } else if (storage) {
       access.stored.emplace(
           Value(),
           [&call, storage] { return converted(sent_create(call), *call.resource, *storage); },
           compared_schema(*storage), ignored);
+    }
     access.changed.emplace(Value(), [&call] { return sent_create(call); }, schema, ignored);
   }
   const FieldPermissions* permissions = call.services.field_permissions;

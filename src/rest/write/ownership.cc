@@ -1,6 +1,7 @@
 #include "rest/write/ownership.h"
 
 #include "base/strings.h"
+#include "catalog/conversion.h"
 
 namespace cardea::rest {
 
@@ -19,6 +20,15 @@ void put_or_erase(Value& meta, std::string_view key, const Value* value) {
     meta.set(key, *value);
   else if (meta.has(key))
     meta.erase(key);
+}
+
+// Null when that version is not served.
+const Resource* version_named(const catalog::Catalog& catalog, const Resource& resource,
+                              std::string_view api_version) {
+  const auto slash = api_version.find('/');
+  if (slash == std::string_view::npos || api_version.substr(0, slash) != resource.group)
+    return nullptr;
+  return catalog.find(resource.group, api_version.substr(slash + 1), resource.name);
 }
 
 // No permission on fields guards these, and a field is removed when its owner applies without
@@ -46,7 +56,8 @@ Value tracked(Call& call, const Value* old, Value object, const WriteOptions& op
        .now = call.info.subresource == "scale" ? std::string_view() : call.started,
        .reset_fields = &reset,
        .clear = schema::clears_managed_fields(object),
-       .schema_of = version_schemas(call)});
+       .schema_of = version_schemas(call),
+       .view_of = version_views(call)});
 }
 
 void track_as_granular(Call& call, const Value* old, Value& object, Value sent,
@@ -80,12 +91,20 @@ schema::VersionSchemas version_schemas(const Call& call) {
   if (!call.resource->is_custom) return {};
   return [catalog = call.catalog,
           resource = call.resource](std::string_view api_version) -> const schema::Schema* {
-    auto slash = api_version.find('/');
-    if (slash == std::string_view::npos || api_version.substr(0, slash) != resource->group)
-      return nullptr;
-    const catalog::Resource* r = catalog->find(resource->group, api_version.substr(slash + 1),
-                                               resource->name);
+    const Resource* r = version_named(*catalog, *resource, api_version);
     return r ? r->schema : nullptr;
+  };
+}
+
+schema::VersionViews version_views(const Call& call) {
+  if (!call.resource->is_converted_by_webhook) return {};
+  if (!call.conversions) call.conversions = std::make_shared<catalog::Conversions>();
+  return [catalog = call.catalog, resource = call.resource, known = call.conversions](
+             const Value& object, std::string_view api_version) -> std::optional<Value> {
+    if (object["apiVersion"].as_string() == api_version) return object;
+    const Resource* to = version_named(*catalog, *resource, api_version);
+    const Value* found = to ? known->find(object, *to) : nullptr;
+    return found ? std::optional(*found) : std::nullopt;
   };
 }
 

@@ -30,6 +30,10 @@ std::string field_manager(Call& call, const WriteOptions& options);
 // The shapes of a custom resource's versions, for ownership recorded under another one.
 schema::VersionSchemas version_schemas(const Call& call);
 
+// The same for objects, where a webhook converts. What is not known yet is noted in
+// `call.conversions`.
+schema::VersionViews version_views(const Call& call);
+
 // The parts that this write cannot change, for ownership.
 schema::FieldSet reset_fields(const Call& call);
 

@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "base/time_parse.h"
+#include "rest/conversion/versions.h"
 #include "rest/guards/write_guard.h"
 #include "rest/present/status.h"
 #include "rest/write/blind_caller.h"
@@ -162,7 +163,12 @@ Task<Result<Next>> mutate_removal(Write& w) {
       review_of(call, admission::Operation::kDelete, w.options.dry_run, w.options.document));
   w.review->old_object = &w.old;
   w.review->name = w.removal->is_item ? std::string_view() : name_of(w);
-  if (w.review->authorization) show_what_is_hidden(call, *w.record, Value());
+  if (w.review->authorization && call.resource->is_converted_by_webhook) {
+    Result<void> shown = co_await show_stored_by_webhook(w);
+    if (!shown) co_return fail(shown.error());
+  } else if (w.review->authorization) {
+    show_what_is_hidden(call, *w.record, Value());
+  }
   Result<void> admitted = co_await call.services.admission.mutate(*w.review);
   call.open.sight.is_refusal_plain = w.review->is_refusal_plain;
   take_warnings(call, *w.review);
@@ -184,8 +190,19 @@ Task<Result<Next>> hold(Write& w) {
   Call& call = w.call;
   const Resource& r = *call.resource;
   const Resource& storage = *call.catalog->storage_of(r);
-  w.held = held_back(call, w.removal->options, &storage == &r ? w.old : parse_stored(*w.record));
-  const Value shown = w.held ? converted(*w.held, storage, r) : w.old;
+  const bool is_other = &storage != &r;
+  const Value stored = !is_other                   ? w.old
+                       : r.is_converted_by_webhook ? w.stored
+                                                   : parse_stored(*w.record);
+  w.held = held_back(call, w.removal->options, stored);
+  Value shown = w.old;
+  if (w.held && is_other && r.is_converted_by_webhook) {
+    Result<Value> form = co_await convert_one(call, *w.held, storage, r);
+    if (!form) co_return fail(form.error());
+    shown = std::move(*form);
+  } else if (w.held) {
+    shown = converted(*w.held, storage, r);
+  }
   w.result = shown_after(w, shown);
   if (!is_status(w.result)) {
     // Asked while the object is there: an authorizer may look at what it belongs to.

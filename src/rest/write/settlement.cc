@@ -53,9 +53,12 @@ void annotate(const Review& review, std::string_view key, std::string_view value
 }
 
 // Rules that list fields see those that only one version of a custom resource has: its versions
-// name their fields alike.
-const schema::ChangedFields* changed_fields(const Call& call, const FieldAccess* fields) {
+// name their fields alike, unless a webhook converts them: then each form is judged by its own.
+const schema::ChangedFields* changed_fields(const Call& call, const FieldAccess* fields,
+                                            bool are_stored) {
   if (!fields || !fields->changed) return nullptr;
+  if (call.resource->is_converted_by_webhook)
+    return fields->stored && are_stored ? &*fields->stored : &*fields->changed;
   return fields->stored && call.resource->is_custom ? &*fields->stored : &*fields->changed;
 }
 
@@ -117,16 +120,37 @@ admission::OpenAuthorization* Settlement::reopen(Call& call) {
 
 Task<Result<void>> Settlement::settle(const Review& review) {
   const ConditionObjects shown = objects_for_conditions(call_->services.store, review);
-  Result<void> settled = co_await settle_on(review, shown.object, shown.old_object, false);
+  Result<void> settled = co_await settle_on(review, shown.object, shown.old_object, Form::kShown);
   const bool hides_some = !stored_object_.is_null() || !stored_old_object_.is_null();
   if (settled && hides_some)
-    settled = co_await settle_on(review, stored_object_, stored_old_object_, true);
+    settled = co_await settle_on_stored(review, shown.object, shown.old_object);
   conditions_are_settled_ = settled.has_value();
   co_return settled;
 }
 
+// The body of a Scale is the same in all versions; the object behind it is not.
+Task<Result<void>> Settlement::settle_on_stored(const Review& review, const Value& object,
+                                                const Value& old_object) {
+  Result<void> settled;
+  if (!whole_.resource) {
+    settled = co_await settle_on(review, stored_object_, stored_old_object_, Form::kStored);
+    co_return settled;
+  }
+  const Whole shown = whole_;
+  whole_.resource = call_->catalog->storage_of(*call_->resource);
+  whole_.object = &stored_object_;
+  whole_.old_object = &stored_old_object_;
+  settled = co_await settle_on(review, object, old_object, Form::kStored);
+  whole_ = shown;
+  co_return settled;
+}
+
 Task<Result<void>> Settlement::settle_on(const Review& review, const Value& object,
-                                         const Value& old_object, bool are_stored) {
+                                         const Value& old_object, Form form) {
+  const bool are_stored = form == Form::kStored;
+  const catalog::Resource& version = are_stored && review.resource.is_converted_by_webhook
+                                         ? *call_->catalog->storage_of(review.resource)
+                                         : review.resource;
   NamespaceOnDemand space(call_->services.store, review);
   std::vector<std::string> errors;  // of all permits, those that decided nothing included
   authz::ConditionData data{.operation = operation_name(review.operation),
@@ -136,17 +160,18 @@ Task<Result<void>> Settlement::settle_on(const Review& review, const Value& obje
                             .namespace_on_demand = &space,
                             .dry_run = review.dry_run,
                             .group = review.resource.group,
-                            .version = review.resource.version,
+                            .version = version.version,
                             .kind = review.resource.kind,
                             .resource = review.resource.name,
                             .subresource = review.subresource,
                             .namespace_name = review.namespace_name,
                             .name = review.name,
                             .user = &review.user,
-                            .changed = changed_fields(*call_, fields_.get())};
+                            .changed = changed_fields(*call_, fields_.get(), are_stored)};
   data.outdone = &errors;
   authz::ConditionData parent = data;
-  if (describe_parent(review, whole_, are_stored, parent)) data.parent = &parent;
+  if (describe_parent(review, whole_, are_stored && !whole_.resource, parent))
+    data.parent = &parent;
   const std::pair<std::string_view, const authz::Permit*> permits[] = {
       {call_->info.verb, &permit_}, {"create", create_permit_ ? &*create_permit_ : nullptr}};
   std::string reason;

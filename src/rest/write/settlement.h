@@ -93,8 +93,12 @@ class Settlement final : public admission::OpenAuthorization {
   json::Value refusal = {};  // the Status admission refused with, where it is more than its error
 
  private:
+  // `by`: which form of the objects, for rules that depend on the version.
+  enum class Form : std::uint8_t { kShown, kStored };
   Task<Result<void>> settle_on(const admission::Review& review, const json::Value& object,
-                               const json::Value& old_object, bool are_stored);
+                               const json::Value& old_object, Form form);
+  Task<Result<void>> settle_on_stored(const admission::Review& review, const json::Value& object,
+                                      const json::Value& old_object);
   // Conditions ended without an opinion: permissions on the fields that change may still allow it.
   // Nothing when the caller has no such permissions at all.
   Task<std::optional<Result<void>>> settle_by_fields();

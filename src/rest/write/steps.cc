@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "catalog/conversion.h"
+#include "rest/conversion/versions.h"
 #include "rest/guards/write_guard.h"
 #include "rest/present/status.h"
 #include "rest/write/blind_caller.h"
@@ -42,15 +44,44 @@ catalog::StrategyContext context_of(const Write& w) {
 // --- read
 // -----------------------------------------------------------------------------------------
 
+bool by_webhook(const Write& w) {
+  return w.call.resource->is_converted_by_webhook;
+}
+
+bool without_webhook(const Write& w) {
+  return !by_webhook(w);
+}
+
+bool find_record(Write& w) {
+  w.record = w.call.services.store.get(w.key);
+  if (!w.record) return false;
+  w.call.open.start_over();
+  w.call.open.sight.has_read = true;
+  return true;
+}
+
 Result<Next> read(Write& w) {
   Call& call = w.call;
-  w.record = call.services.store.get(w.key);
-  if (!w.record) return Next::kMissing;
-  call.open.start_over();
-  call.open.sight.has_read = true;
+  if (!find_record(w)) return Next::kMissing;
   w.old = converted(parse_stored(*w.record), *call.catalog->storage_of(*call.resource),
                     *call.resource);
   return Next::kStep;
+}
+
+Task<Result<Next>> read_by_webhook(Write& w) {
+  Call& call = w.call;
+  const Resource& r = *call.resource;
+  const Resource& storage = *call.catalog->storage_of(r);
+  if (!find_record(w)) co_return Next::kMissing;
+  w.stored = w.stored_next = w.stored_next_of = Value();
+  Result<Value> old = co_await read_as(call, w.record, r);
+  if (!old) co_return fail(old.error());
+  w.old = std::move(*old);
+  if (&storage == &r) co_return Next::kStep;
+  Result<Value> stored = co_await read_as(call, w.record, storage);
+  if (!stored) co_return fail(stored.error());
+  w.stored = std::move(*stored);
+  co_return Next::kStep;
 }
 
 // --- change
@@ -70,6 +101,42 @@ Result<Next> change(Write& w) {
   return Next::kStep;
 }
 
+// Ownership is recorded in several versions. What `step` needs to know of the object in another
+// one is fetched, and then it is taken again from its beginning.
+constexpr int kMostRounds = 32;
+
+bool is_waiting(const Write& w) {
+  return w.call.conversions && w.call.conversions->is_waiting();
+}
+
+Task<Result<void>> fetch_conversions(Write& w) {
+  if (!w.call.services.conversion)
+    co_return fail(internal_error("this server calls no conversion webhooks"));
+  Result<void> fetched = co_await w.call.conversions->fetch(*w.call.services.conversion,
+                                                            *w.call.catalog);
+  co_return fetched;
+}
+
+Task<Result<Next>> in_rounds(Write& w, Result<Next> (*step)(Write&)) {
+  const Value object = w.object, sent = w.sent;
+  const std::size_t said_before = w.call.warnings.size();
+  for (int round = 0; round < kMostRounds; ++round) {
+    Result<Next> next = step(w);
+    if (!is_waiting(w)) co_return next;
+    Result<void> fetched = co_await fetch_conversions(w);
+    if (!fetched) co_return fail(fetched.error());
+    w.object = object;
+    w.sent = sent;
+    w.call.warnings.resize(said_before);
+  }
+  co_return fail(internal_error("the conversion webhook never gives the same object twice"));
+}
+
+Task<Result<Next>> change_by_webhook(Write& w) {
+  Result<Next> next = co_await in_rounds(w, change);
+  co_return next;
+}
+
 // --- judge: the fields that the caller changes
 // ------------------------------------------------------
 
@@ -80,16 +147,21 @@ Task<Result<Next>> judge_new(Write& w) {
   const Resource* storage = other_storage(*call.catalog, r);
   if (covered && storage) {
     const SentObject* sent = sent_object(call);
-    const Value judged = sent && sent->is_there() ? sent->get() : w.object;
-    covered = co_await authorize_storage(call, *storage, Value(), converted(judged, r, *storage));
+    // A webhook gets whole objects.
+    const bool as_sent = sent && sent->is_there() && !r.is_converted_by_webhook;
+    Result<Value> becomes = co_await convert_one(call, as_sent ? sent->get() : w.object, r,
+                                                 *storage);
+    if (!becomes) co_return fail(becomes.error());
+    covered = co_await authorize_storage(call, *storage, Value(), std::move(*becomes));
   }
   if (!covered) co_return fail(covered.error());
   co_return Next::kStep;
 }
 
 Task<Result<Next>> judge(Write& w) {
-  Value stored = other_storage(*w.call.catalog, *w.call.resource) ? parse_stored(*w.record)
-                                                                  : Value();
+  Value stored = by_webhook(w)                                      ? w.stored
+                 : other_storage(*w.call.catalog, *w.call.resource) ? parse_stored(*w.record)
+                                                                    : Value();
   Result<void> covered = co_await authorize_change(w.call, &w.old, w.object, std::move(stored));
   if (!covered) co_return fail(covered.error());
   co_return Next::kStep;
@@ -117,6 +189,11 @@ Result<Next> own(Write& w) {
   if (!w.options.is_apply)
     w.object = tracked(call, w.old_or_null(), std::move(w.object), w.options);
   return Next::kStep;
+}
+
+Task<Result<Next>> own_by_webhook(Write& w) {
+  Result<Next> next = co_await in_rounds(w, own);
+  co_return next;
 }
 
 // --- review: what admission is shown
@@ -190,9 +267,11 @@ Task<Result<Next>> judge_mutation(Write& w) {
   const Resource& r = *call.resource;
   const Resource* storage = w.is_create() ? other_storage(*call.catalog, r) : nullptr;
   if (storage && !w.requested.same(w.review->object)) {
-    Result<void> covered = co_await authorize_storage(call, *storage,
-                                                      converted(w.requested, r, *storage),
-                                                      converted(w.review->object, r, *storage));
+    std::vector<Value> both = {w.requested, w.review->object};
+    Result<std::vector<Value>> forms = co_await convert_all(call, std::move(both), r, *storage);
+    if (!forms) co_return fail(forms.error());
+    Result<void> covered = co_await authorize_storage(call, *storage, std::move((*forms)[0]),
+                                                      std::move((*forms)[1]));
     if (!covered) co_return fail(covered.error());
   }
   Result<void> covered = co_await authorize_mutation(call, std::move(w.requested),
@@ -274,11 +353,16 @@ bool is_stored_otherwise(const Write& w) {
 }
 
 Task<Result<Next>> judge_storage(Write& w) {
-  Value was = parse_stored(*w.record);
-  Value becomes = stored_form(w.call, was, w.review->object);
+  Value was = by_webhook(w) ? w.stored : parse_stored(*w.record);
+  Result<Value> becomes = Value();
+  if (by_webhook(w))
+    becomes = co_await stored_by_webhook(w);
+  else
+    becomes = stored_form(w.call, was, w.review->object);
+  if (!becomes) co_return fail(becomes.error());
   Result<void> covered = co_await authorize_storage(
       w.call, *other_storage(*w.call.catalog, *w.call.resource), std::move(was),
-      std::move(becomes));
+      std::move(*becomes));
   if (!covered) co_return fail(covered.error());
   co_return Next::kStep;
 }
@@ -328,7 +412,12 @@ Result<Next> warn(Write& w) {
 // -----------------------
 
 Task<Result<Next>> settle(Write& w) {
-  if (w.review->authorization && w.record) show_what_is_hidden(w.call, *w.record, w.review->object);
+  if (w.review->authorization && by_webhook(w)) {
+    Result<void> shown = co_await show_stored_by_webhook(w);
+    if (!shown) co_return fail(shown.error());
+  } else if (w.review->authorization && w.record) {
+    show_what_is_hidden(w.call, *w.record, w.review->object);
+  }
   Result<void> valid = co_await w.call.services.admission.validate(*w.review);
   take_warnings(w.call, *w.review);
   if (!valid) co_return fail(valid.error());
@@ -340,6 +429,10 @@ Task<Result<Next>> settle_part(Write& w) {
   admission::Review& review = *w.review;
   Result<Value> is = w.change->shows(review.object);
   if (!is) co_return fail(is.error());
+  if (review.authorization && by_webhook(w)) {
+    Result<void> shown = co_await show_stored_by_webhook(w);
+    if (!shown) co_return fail(shown.error());
+  }
   const Value whole = std::exchange(review.object, std::move(*is));
   call.open.show_whole(
       {.resource = call.resource, .object = &whole, .old_object = &w.old, .name = call.info.name});
@@ -358,9 +451,16 @@ bool turned_granular(const Write& w) {
   return w.may_turn_granular && w.call.open.is_granular();
 }
 
-Result<Next> own_as_granular(Write& w) {
-  track_as_granular(w.call, w.old_or_null(), w.review->object, std::move(w.sent), w.options);
-  return Next::kStep;
+Task<Result<Next>> own_as_granular(Write& w) {
+  const Value object = w.review->object;
+  for (int round = 0; round < kMostRounds; ++round) {
+    w.review->object = object;
+    track_as_granular(w.call, w.old_or_null(), w.review->object, w.sent, w.options);
+    if (!is_waiting(w)) co_return Next::kStep;
+    Result<void> fetched = co_await fetch_conversions(w);
+    if (!fetched) co_return fail(fetched.error());
+  }
+  co_return fail(internal_error("the conversion webhook never gives the same object twice"));
 }
 
 // --- commit
@@ -387,6 +487,22 @@ Error exists_already(const Write& w, const store::Record& present) {
   return exists;
 }
 
+// What is stored, and the same object as it will be read back.
+struct Ready {
+  std::string bytes;
+  Value shown;
+};
+
+// Both conversions come before the commit: a webhook that fails leaves nothing half done.
+Task<Result<Ready>> ready_by_webhook(Write& w) {
+  const Resource& r = *w.call.resource;
+  Result<Value> form = co_await stored_by_webhook(w);
+  if (!form) co_return fail(form.error());
+  Result<Value> shown = co_await convert_one(w.call, *form, *w.call.catalog->storage_of(r), r);
+  if (!shown) co_return fail(shown.error());
+  co_return Ready{stored_bytes(*form), std::move(*shown)};
+}
+
 Task<Result<Next>> commit_new(Write& w) {
   Call& call = w.call;
   admission::Review& review = *w.review;
@@ -400,15 +516,22 @@ Task<Result<Next>> commit_new(Write& w) {
   if (!present) {
     Result<Settled> proof = call.open.proof();
     if (!proof) co_return fail(proof.error());
-    store::Txn txn{{{w.key, 0}},
-                   {store::Put{w.key, bytes_for_store(call, nullptr, review.object)}}};
+    Result<Ready> ready = Ready();
+    if (by_webhook(w))
+      ready = co_await ready_by_webhook(w);
+    else
+      ready->bytes = bytes_for_store(call, nullptr, review.object);
+    if (!ready) co_return fail(ready.error());
+    store::Txn txn{{{w.key, 0}}, {store::Put{w.key, std::move(ready->bytes)}}};
     const bool relies = !review.relies_on.empty();
     add_reliance(txn, review);
     Result<store::Commit> done = co_await commit(call, *proof, std::move(txn));
     if (!done) co_return fail(done.error());
     if (done->succeeded) {
       keep_reserved(w);
-      w.result = with_revision(round_trip(call, std::move(review.object)), done->revision);
+      Value shown = by_webhook(w) ? std::move(ready->shown)
+                                  : round_trip(call, std::move(review.object));
+      w.result = with_revision(std::move(shown), done->revision);
       co_return Next::kDone;
     }
     present = done->records[0];
@@ -426,23 +549,29 @@ Task<Result<Next>> commit_change(Write& w) {
   w.result = with_revision(review.object, w.record->mod_revision);
   if (w.options.dry_run) co_return Next::kDone;
   const bool gone = is_gone_after(review.object);
-  std::string bytes = bytes_for_store(call, w.record.get(), review.object);
-  if (!gone && bytes == w.record->value() && !is_known_blind(call)) co_return Next::kDone;
+  Result<Ready> ready = Ready();
+  if (by_webhook(w))
+    ready = co_await ready_by_webhook(w);
+  else
+    ready->bytes = bytes_for_store(call, w.record.get(), review.object);
+  if (!ready) co_return fail(ready.error());
+  if (!gone && ready->bytes == w.record->value() && !is_known_blind(call)) co_return Next::kDone;
   Result<Settled> proof = call.open.proof();
   if (!proof) co_return fail(proof.error());
   store::Txn txn{{{w.key, w.record->mod_revision}}, {}};
   if (gone)
     txn.ops.push_back(store::Delete{w.key});
   else
-    txn.ops.push_back(store::Put{w.key, std::move(bytes)});
+    txn.ops.push_back(store::Put{w.key, std::move(ready->bytes)});
   add_reliance(txn, review);
   Result<store::Commit> done = co_await commit(call, *proof, std::move(txn));
   if (!done) co_return fail(done.error());
   if (done->succeeded) {
     keep_reserved(w);
     // An object that goes away with this write is shown as it last was.
-    w.result = with_revision(round_trip(call, std::move(review.object)),
-                             gone ? w.record->mod_revision : done->revision);
+    Value shown = by_webhook(w) ? std::move(ready->shown)
+                                : round_trip(call, std::move(review.object));
+    w.result = with_revision(std::move(shown), gone ? w.record->mod_revision : done->revision);
     co_return Next::kDone;
   }
   // Where the object itself is as it was, something else that the admission relied on has moved.
@@ -460,14 +589,17 @@ Task<Result<Next>> commit_change(Write& w) {
 // clang-format off
 // Kinds: c create, u update, p part (a Scale), f follow-up (a Binding), d delete, e eviction.
 constexpr Step kSteps[] = {
-    {"read",             " upfde", nullptr,             read,              nullptr},
+    {"read",             " upfde", without_webhook,     read,              nullptr},
+    {"read (webhook)",   " upfde", by_webhook,          nullptr,           read_by_webhook},
     {"check",            "    de", nullptr,             check_removal,     nullptr},
     {"guard deletion",   "    de", is_guarded,          nullptr,           guard_removal},
     {"take",             "c     ", nullptr,             take_new,          nullptr},
-    {"change",           " upf  ", nullptr,             change,            nullptr},
+    {"change",           " upf  ", without_webhook,     change,            nullptr},
+    {"change (webhook)", " upf  ", by_webhook,          nullptr,           change_by_webhook},
     {"judge new",        "c     ", watches,             nullptr,           judge_new},
     {"judge",            " upf  ", watches,             nullptr,           judge},
-    {"own",              "cupf  ", nullptr,             own,               nullptr},
+    {"own",              "cupf  ", without_webhook,     own,               nullptr},
+    {"own (webhook)",    "cupf  ", by_webhook,          nullptr,           own_by_webhook},
     {"review",           "cupf  ", nullptr,             show_to_admission, nullptr},
     {"mutate",           "cu    ", nullptr,             nullptr,           mutate},
     {"mutate part",      "  p   ", nullptr,             nullptr,           mutate_part},
@@ -484,7 +616,7 @@ constexpr Step kSteps[] = {
     {"settle",           "cu    ", nullptr,             nullptr,           settle},
     {"settle part",      "  p   ", nullptr,             nullptr,           settle_part},
     {"settle deletion",  "    d ", nullptr,             nullptr,           settle_removal},
-    {"own again",        "cup   ", turned_granular,     own_as_granular,   nullptr},
+    {"own again",        "cup   ", turned_granular,     nullptr,           own_as_granular},
     {"hold",             "    de", nullptr,             nullptr,           hold},
     {"commit new",       "c     ", nullptr,             nullptr,           commit_new},
     {"commit",           " upf  ", nullptr,             nullptr,           commit_change},
@@ -503,6 +635,54 @@ Result<void> check_uid(const Write& w, const Value& object) {
       cat("StorageError: invalid object, Code: 4, Key: ", w.key,
           ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ",
           uid, ", UID in object meta: ", stored)));
+}
+
+namespace {
+
+// The server writes these late. No webhook can change them.
+constexpr std::string_view kLateFields[] = {"generation", "managedFields"};
+
+Value without_late_fields(Value object) {
+  for (std::string_view key : kLateFields) object.member("metadata").erase(key);
+  return object;
+}
+
+Value with_late_fields_of(const Value& object, Value stored) {
+  Value& meta = stored.member("metadata");
+  for (std::string_view key : kLateFields)
+    if (const Value* v = object["metadata"].find(key))
+      meta.set(key, *v);
+    else
+      meta.erase(key);
+  return stored;
+}
+
+}  // namespace
+
+Task<Result<Value>> stored_by_webhook(Write& w) {
+  const Value object = w.review->object, asked = without_late_fields(object);
+  if (w.stored_next.is_null() || w.stored_next_of != asked) {
+    Result<Value> form = co_await stored_form_by_webhook(w.call, w.stored, w.old, object);
+    if (!form) co_return fail(form.error());
+    w.stored_next_of = asked;
+    w.stored_next = std::move(*form);
+  }
+  co_return with_late_fields_of(object, w.stored_next);
+}
+
+Task<Result<void>> show_stored_by_webhook(Write& w) {
+  Call& call = w.call;
+  call.open.show_stored(Value(), Value());
+  if (!call.open.has_conditions() || !other_storage(*call.catalog, *call.resource))
+    co_return Result<void>();
+  Value becomes;
+  if (w.removal == nullptr) {
+    Result<Value> form = co_await stored_by_webhook(w);
+    if (!form) co_return fail(form.error());
+    becomes = std::move(*form);
+  }
+  call.open.show_stored(std::move(becomes), w.stored);
+  co_return Result<void>();
 }
 
 std::span<const Step> steps() {

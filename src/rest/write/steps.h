@@ -23,9 +23,12 @@ struct Write {
   // Of the attempt that is under way.
   store::RecordPtr record = {};  // null for a create
   json::Value old = {};
-  json::Value old_part = {};  // of kPart: how the old object is shown
-  json::Value object = {};    // until there is a review: from then on it is in there
-  json::Value sent = {};      // the object without its owners, where they may have to be taken back
+  json::Value stored = {};  // `old` in the stored version, where a webhook converts and it is
+                            // another
+  json::Value stored_next = {}, stored_next_of = {};  // what the webhook made of an object to store
+  json::Value old_part = {};                          // of kPart: how the old object is shown
+  json::Value object = {};  // until there is a review: from then on it is in there
+  json::Value sent = {};    // the object without its owners, where they may have to be taken back
   json::Value requested = {};  // the object before mutation, if it is compared later
   std::optional<admission::Review> review = {};
   std::vector<Reservation> reserved = {};
@@ -70,6 +73,13 @@ std::span<const Step> steps();
 
 // One attempt.
 Task<Result<Next>> attempt(Write& write);
+
+// The object of the review as it will be stored, where a webhook converts it. The webhook is asked
+// once for an object: what was judged is what is stored.
+Task<Result<json::Value>> stored_by_webhook(Write& write);
+// Shows the objects as they are stored to the conditions of the call. The versions of a webhook may
+// name their fields differently, so conditions always have to allow both forms.
+Task<Result<void>> show_stored_by_webhook(Write& write);
 
 // Whether the object is of the uid that the request says, if it says one.
 Result<void> check_uid(const Write& write, const json::Value& object);

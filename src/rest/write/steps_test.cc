@@ -29,17 +29,18 @@ static_assert(
     !std::is_invocable_v<decltype(&Commits::commit), Commits, store::Txn, store::Store::Done>);
 
 TEST(Steps, TakeEachKindOfWriteToACommit) {
-  EXPECT_THAT(
-      steps_of(WriteKind::kCreate),
-      ElementsAre("take", "judge new", "own", "review", "mutate", "judge mutation", "name", "guard",
-                  "allocate", "prepare", "validate", "warn", "settle", "own again", "commit new"));
+  EXPECT_THAT(steps_of(WriteKind::kCreate),
+              ElementsAre("take", "judge new", "own", "own (webhook)", "review", "mutate",
+                          "judge mutation", "name", "guard", "allocate", "prepare", "validate",
+                          "warn", "settle", "own again", "commit new"));
   EXPECT_THAT(steps_of(WriteKind::kUpdate),
-              ElementsAre("read", "change", "judge", "own", "review", "mutate", "judge mutation",
-                          "guard", "allocate", "prepare", "judge storage", "count generation",
-                          "validate", "warn", "settle", "own again", "commit"));
+              ElementsAre("read", "read (webhook)", "change", "change (webhook)", "judge", "own",
+                          "own (webhook)", "review", "mutate", "judge mutation", "guard",
+                          "allocate", "prepare", "judge storage", "count generation", "validate",
+                          "warn", "settle", "own again", "commit"));
   EXPECT_THAT(steps_of(WriteKind::kDelete),
-              ElementsAre("read", "check", "guard deletion", "mutate deletion", "settle deletion",
-                          "hold", "commit deletion"));
+              ElementsAre("read", "read (webhook)", "check", "guard deletion", "mutate deletion",
+                          "settle deletion", "hold", "commit deletion"));
   for (WriteKind kind : kKinds) EXPECT_TRUE(steps_of(kind).back().starts_with("commit"));
 }
 

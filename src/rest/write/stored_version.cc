@@ -1,5 +1,6 @@
 #include "rest/write/stored_version.h"
 
+#include "rest/conversion/versions.h"
 #include "rest/write/field_permissions.h"
 #include "rest/write/object_rules.h"
 #include "rest/write/stored_object.h"
@@ -28,6 +29,20 @@ Value with_hidden(const Value& stored, const Value& shown, const Value& next) {
   return out;
 }
 
+// `out` is the object of the request in the stored version. `shown` is the stored object as the
+// version of the request shows it, in the stored version again.
+Value with_unwritten(const Call& call, const Value& stored, const Value& shown, Value out) {
+  if (!call.info.subresource.empty()) return with_hidden(stored, shown, out);
+  if (call.resource->subresource("status") &&
+      schema::same_content(shown["status"], out["status"])) {
+    if (const Value* status = stored.find("status"))
+      out.set("status", *status);
+    else
+      out.erase("status");
+  }
+  return out;
+}
+
 }  // namespace
 
 Value stored_form(const Call& call, const Value& stored, const Value& object) {
@@ -36,14 +51,22 @@ Value stored_form(const Call& call, const Value& stored, const Value& object) {
   Value out = converted(object, r, storage);
   if (!r.is_custom || &storage == &r) return out;
   const Value shown = converted(converted(stored, storage, r), r, storage);
-  if (!call.info.subresource.empty()) return with_hidden(stored, shown, out);
-  if (r.subresource("status") && schema::same_content(shown["status"], out["status"])) {
-    if (const Value* status = stored.find("status"))
-      out.set("status", *status);
-    else
-      out.erase("status");
-  }
-  return out;
+  return with_unwritten(call, stored, shown, std::move(out));
+}
+
+Task<Result<Value>> stored_form_by_webhook(const Call& call, Value stored, Value old,
+                                           Value object) {
+  const Resource& r = *call.resource;
+  const Resource& storage = *call.catalog->storage_of(r);
+  if (&storage == &r) co_return std::move(object);
+  std::vector<Value> objects = {object};
+  const bool keeps_some = !stored.is_null() &&
+                          (!call.info.subresource.empty() || r.subresource("status"));
+  if (keeps_some) objects.push_back(old);
+  Result<std::vector<Value>> out = co_await convert_all(call, std::move(objects), r, storage);
+  if (!out) co_return fail(out.error());
+  if (!keeps_some) co_return std::move((*out)[0]);
+  co_return with_unwritten(call, stored, (*out)[1], std::move((*out)[0]));
 }
 
 std::string bytes_for_store(const Call& call, const store::Record* record, const Value& object) {

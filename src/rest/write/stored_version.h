@@ -1,4 +1,5 @@
 #pragma once
+#include "base/task.h"
 #include "rest/call.h"
 
 namespace cardea::rest {
@@ -17,6 +18,11 @@ std::string bytes_for_store(const Call& call, const store::Record* record,
 
 // The object as it will be read back.
 json::Value round_trip(const Call& call, json::Value object);
+
+// `stored_form` where a webhook converts. `stored` is the object in the stored version and `old`
+// the same object in the version of the request; both are null for a new object.
+Task<Result<json::Value>> stored_form_by_webhook(const Call& call, json::Value stored,
+                                                 json::Value old, json::Value object);
 
 // Shows the stored object, and its new state by `object`, to the conditions of this call, where
 // the version of the request does not show all fields.

@@ -69,7 +69,8 @@ admission::Review review_of(Call& call, admission::Operation operation, bool dry
                            .refusal = &call.open.refusal,
                            .authorization = call.open.reopen(call),
                            .loop = &call.exchange->loop(),
-                           .now = call.started};
+                           .now = call.started,
+                           .webhooks = call.services.conversion};
 }
 
 void take_warnings(Call& call, const admission::Review& review) {
