@@ -112,5 +112,28 @@ def what_is_built_in_keeps_its_names_and_its_objects(w):
         w.must(200, "GET", f"{policies}/there")
 
 
+@story.chapter
+def defaults_are_those_of_the_stored_version(w):
+    """As with kube-apiserver: what a version adds by default is added to objects that are written through it, or stored in it."""
+    def lamp(name, default):
+        out = version(name, True, name == "v1")
+        out["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"].update({"color": {"type": "string", **({"default": default} if default else {})}})
+        return out
+    names = {"plural": "lamps", "singular": "lamp", "kind": "Lamp", "listKind": "LampList"}
+    w.must(201, "POST", DEFINITIONS, {"metadata": {"name": "lamps.example.com"}, "spec": {
+        "group": "example.com", "scope": "Cluster", "names": names, "versions": [lamp("v1", None), lamp("v2", "two")]}})
+    lamps = "/apis/example.com/{}/lamps"
+    eventually("lamps are served", lambda: w.server.request("GET", lamps.format("v2"))[0] == 200)
+    w.must(201, "POST", lamps.format("v1"), {"apiVersion": "example.com/v1", "kind": "Lamp", "metadata": {"name": "desk"}, "spec": {"hinges": 1}})
+    w.must(201, "POST", lamps.format("v2"), {"apiVersion": "example.com/v2", "kind": "Lamp", "metadata": {"name": "floor"}, "spec": {"hinges": 1}})
+    expect(w.must(200, "GET", lamps.format("v2") + "/desk")["spec"] == {"hinges": 1}, "a default of v2")
+    expect(w.must(200, "GET", lamps.format("v1") + "/floor")["spec"] == {"hinges": 1, "color": "two"}, "it was written through v2")
+    current = w.must(200, "GET", f"{DEFINITIONS}/lamps.example.com")
+    current["spec"]["versions"] = [lamp("v1", "one"), lamp("v2", "two")]
+    w.must(200, "PUT", f"{DEFINITIONS}/lamps.example.com", current)
+    for v in ("v1", "v2"):
+        eventually(f"the default of v1 is seen in {v}", lambda v=v: w.must(200, "GET", lamps.format(v) + "/desk")["spec"] == {"hinges": 1, "color": "one"})
+
+
 if __name__ == "__main__":
     story.main()

@@ -147,13 +147,21 @@ json::FieldErrors validate_update(const Value& object, const Value& old, const C
 }
 
 Value converted(const Value& object, const Resource& from, const Resource& to) {
-  // A custom object may have been stored when another version was the stored one.
-  const bool is_there = &from == &to &&
-                        (!to.is_custom || object["apiVersion"].as_string() == to.api_version());
-  Value out = is_there ? object : catalog::convert(object, from, to);
-  if (!to.is_custom) return is_there ? out : schema::normalize(*to.schema, out);
-  if (!is_there) out = schema::prune(*to.schema, out, true).value;
-  return schema::has_defaults(*to.schema) ? schema::apply_defaults(*to.schema, out) : out;
+  if (!to.is_custom)
+    return &from == &to ? object
+                        : schema::normalize(*to.schema, catalog::convert(object, from, to));
+  // A custom object may have been stored when another version was the stored one. It has the
+  // defaults of its own version.
+  std::string_view version = object["apiVersion"].as_string();
+  const bool is_there = &from == &to && version == to.api_version();
+  const Resource* own = version == to.api_version()     ? &to
+                        : version == from.api_version() ? &from
+                                                        : nullptr;
+  Value out = own && schema::has_defaults(*own->schema)
+                  ? schema::apply_defaults(*own->schema, object)
+                  : object;
+  if (is_there) return out;
+  return schema::prune(*to.schema, catalog::convert(out, from, to), true).value;
 }
 
 }  // namespace cardea::rest

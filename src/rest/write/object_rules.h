@@ -37,7 +37,8 @@ json::FieldErrors validate_update(const json::Value& object, const json::Value& 
                                   const catalog::StrategyContext& context,
                                   std::vector<std::string>& warnings);
 
-// The object in another served version of the same resource.
+// The object in another version of the same resource. A custom object gets the defaults of the
+// version that it is in, not those of the other one.
 json::Value converted(const json::Value& object, const catalog::Resource& from,
                       const catalog::Resource& to);
 
