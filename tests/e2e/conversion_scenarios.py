@@ -301,4 +301,20 @@ def storage(w):
     w.stored_versions()
 
 
-SCENARIOS = {f.__name__: f for f in (get, lists, selectable, writes, labels, apply, prune, subresources, deletions, defaults, old_review, lies, lies_to_writers, down, storage)}
+def unserved(w):
+    """The stored version is not served."""
+    w.make("v1", "front", {"hostPort": "localhost:80"})
+    w.define(unserved="v1")
+    w.do("GET", "v1/front", hides=("answer",))
+    w.do("GET", "v2/front")
+    w.do("POST", "v2", w.door("v2", "back", {"host": "localhost", "port": "81"}))
+    w.do("PATCH", "v2/front", {"spec": {"port": "82"}, "metadata": {"finalizers": ["example.com/wait"]}}, MERGE)
+    w.do("PATCH", "v2/front/status", {"status": {"open": True}}, MERGE)
+    w.do("DELETE", "v2/front")
+    w.do("PATCH", "v2/front", {"metadata": {"finalizers": None}}, MERGE)
+    w.do("GET", "v2")
+    w.define()
+    w.do("GET", "v1")
+
+
+SCENARIOS = {f.__name__: f for f in (get, lists, selectable, writes, labels, apply, prune, subresources, deletions, defaults, old_review, lies, lies_to_writers, down, storage, unserved)}

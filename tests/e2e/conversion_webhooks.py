@@ -45,12 +45,12 @@ class World:
         self.answer(review)
         self.define()
 
-    def version(self, name, stored, defaults, selectable):
+    def version(self, name, stored, defaults, selectable, unserved):
         spec = {"type": "object", "properties": {key: dict(shape) for key, shape in FIELDS[name].items()}}
         if defaults:
             for key, value in DEFAULTS[name].items():
                 spec["properties"][key]["default"] = value
-        out = {"name": name, "served": True, "storage": name == stored,
+        out = {"name": name, "served": name != unserved, "storage": name == stored,
                "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.replicas" if name == "v1" else ".spec.count", "statusReplicasPath": ".status.replicas"}},
                "schema": {"openAPIV3Schema": {"type": "object", "properties": {
                    "spec": spec, "status": {"type": "object", "properties": {"open": {"type": "boolean"}, "replicas": NUMBER}}}}}}
@@ -58,14 +58,14 @@ class World:
             out["selectableFields"] = [{"jsonPath": ".spec.hostPort" if name == "v1" else ".spec.host"}]
         return out
 
-    def define(self, stored="v1", reviews=("v1",), defaults=False, selectable=False, down=False, client=None):
+    def define(self, stored="v1", reviews=("v1",), defaults=False, selectable=False, down=False, client=None, unserved=None):
         """Creates or changes the definition, and waits until it is served in this way."""
         self.generation += 1
         marker = f"door{self.generation}"  # a short name that discovery shows
         at = client or (self.hooks.at(self.url) if not down else {"url": f"https://127.0.0.1:{DOWN}/convert", "caBundle": self.hooks.bundle()})
         spec = {"group": self.group, "scope": "Namespaced", "names": {"plural": "doors", "singular": "door", "kind": "Door", "listKind": "DoorList", "shortNames": [marker]},
                 "conversion": {"strategy": "Webhook", "webhook": {"clientConfig": at, "conversionReviewVersions": list(reviews)}},
-                "versions": [self.version(v, stored, defaults, selectable) for v in ("v1", "v2")]}
+                "versions": [self.version(v, stored, defaults, selectable, unserved) for v in ("v1", "v2")]}
         path = f"{DEFINITIONS}/doors.{self.group}"
         if self.generation == 1:
             self.must("POST", DEFINITIONS, {"metadata": {"name": f"doors.{self.group}"}, "spec": spec})
@@ -75,7 +75,7 @@ class World:
             self.must("PUT", path, current)
 
         def served():
-            status, _, found = self.server.request("GET", f"/apis/{self.group}/v1")
+            status, _, found = self.server.request("GET", f"/apis/{self.group}/v2")
             return status == 200 and any(marker in r.get("shortNames", []) for r in found["resources"])
         eventually(f"{self.group} is served as defined", served)
         if self.generation > 1 and isinstance(self.server, Kube):

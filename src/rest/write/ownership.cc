@@ -22,12 +22,14 @@ void put_or_erase(Value& meta, std::string_view key, const Value* value) {
     meta.erase(key);
 }
 
-// Null when that version is not served.
+// Null when that version is neither served nor stored.
 const Resource* version_named(const catalog::Catalog& catalog, const Resource& resource,
                               std::string_view api_version) {
   const auto slash = api_version.find('/');
   if (slash == std::string_view::npos || api_version.substr(0, slash) != resource.group)
     return nullptr;
+  const Resource* stored = resource.unserved_storage;
+  if (stored && stored->version == api_version.substr(slash + 1)) return stored;
   return catalog.find(resource.group, api_version.substr(slash + 1), resource.name);
 }
 
