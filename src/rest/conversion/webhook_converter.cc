@@ -165,8 +165,8 @@ Task<Result<std::vector<Value>>> WebhookConverter::convert(std::vector<Value> ob
         continue;
       }
       if (!has_version(to, api))
-        co_return fail(conversion_error(
-            cat("request to convert CR from an invalid group/version: ", kind_named(object))));
+        co_return fail(
+            conversion_error(cat("request to convert CR from an invalid group/version: ", api)));
       places.push_back(next);
       batch.push_back(to_send(object, to, catalog));
       bytes += json::print(batch.back()).size();

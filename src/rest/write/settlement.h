@@ -93,7 +93,7 @@ class Settlement final : public admission::OpenAuthorization {
   json::Value refusal = {};  // the Status admission refused with, where it is more than its error
 
  private:
-  // `by`: which form of the objects, for rules that depend on the version.
+  // The objects in the version of the request, or as they are stored.
   enum class Form : std::uint8_t { kShown, kStored };
   Task<Result<void>> settle_on(const admission::Review& review, const json::Value& object,
                                const json::Value& old_object, Form form);
