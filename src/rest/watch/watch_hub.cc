@@ -196,7 +196,7 @@ class WatchHub {
   Result<ChannelPtr> channel_for(const std::string& prefix);
   // Everything about a watch but its bytes.
   Result<Opening> prepare(Call& call, WatchOpening head);
-  // Begins the stream, with `first`. The watcher is in its channel already if it has a line.
+  // Begins the stream. The watcher is in its channel already if it has a line.
   Result<Answer> begin(Call& call, Opening& opening);
   static Result<Answer> refuse(Call& call, Opening& opening);
   std::shared_ptr<ConvertedLine> line_for(const Call& call, const ChannelPtr& channel);
