@@ -239,7 +239,9 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
 
   list("--controllers", lists.controllers,
        "the controllers that the server runs: * for all (the default), -NAME to leave one out, "
-       "NAME to add one, empty for none. There are\n  " +
+       "NAME to add one, empty for none. Those of * step aside while a kube-controller-manager "
+       "holds "
+       "its lease. There are\n  " +
            join(rest::known_controllers(), "\n  "),
        "Cluster");
   text("--service-cluster-ip-range", o.service_cluster_ip_range, "CIDR", "the range of cluster IPs",
@@ -407,6 +409,7 @@ Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_ano
   auto controllers = rest::select_controllers(flatten(lists.controllers));
   if (!controllers) return fail(bad_request(cat("--controllers: ", controllers.error().message)));
   o.controllers = std::move(*controllers);
+  o.lasting_controllers = rest::named_controllers(flatten(lists.controllers));
   // Together they would open the server to everyone who can reach it.
   if (o.anonymous_auth && contains(o.authorization_modes, "AlwaysAllow")) {
     if (asked_for_anonymous)

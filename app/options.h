@@ -38,7 +38,8 @@ struct ServeOptions {
   AuditOptions audit;
   std::string policy_config_file;
   std::vector<std::string> enable_admission_plugins, disable_admission_plugins;
-  std::vector<std::string> controllers;  // the names of those that run
+  std::vector<std::string> controllers;          // the names of those that run
+  std::vector<std::string> lasting_controllers;  // of these: beside a kube-controller-manager too
   FeatureGates gates;
   std::string service_cluster_ip_range = "10.0.0.0/24";
   std::string service_node_port_range = "30000-32767";

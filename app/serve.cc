@@ -257,6 +257,7 @@ int serve(int argc, char** argv) {
   rest::Controllers controllers(
       controller_context(ground, api),
       {.names = o.controllers,
+       .lasting = o.lasting_controllers,
        .ca = *trusted,
        .event_ttl = o.event_ttl,
        .identity = own_identity(ground.random, is_for_others(advertised(o))

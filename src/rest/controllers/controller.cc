@@ -41,6 +41,8 @@ struct Controller::State {
   std::multimap<net::SteadyTime, std::string> delayed;
   std::unique_ptr<net::Timer> timer;
   bool is_stopping = false;
+  bool is_aside = false;
+  store::Revision observed = 0;  // changes up to this one were observed with the stored objects
   std::promise<void> idle;
 
   explicit State(Controller* c) : owner(c) {}
@@ -59,7 +61,7 @@ struct Controller::State {
   // What is stored already, on the loop: looking through it may take longer than a start should.
   static void begin(const std::shared_ptr<State>& state,
                     const std::vector<store::RecordPtr>& records) {
-    if (state->is_stopping) return;
+    if (state->is_stopping || state->is_aside) return;
     for (const store::RecordPtr& r : records) {
       store::Event event{store::EventType::kPut, r->mod_revision, r, nullptr};
       if (state->owner->cares(event)) state->owner->observe(event);
@@ -74,13 +76,14 @@ struct Controller::State {
       events.swap(state->inbox);
       state->is_posted = false;
     }
-    if (state->is_stopping) return;
-    for (const store::EventPtr& e : events) state->owner->observe(*e);
+    if (state->is_stopping || state->is_aside) return;
+    for (const store::EventPtr& e : events)
+      if (e->revision > state->observed) state->owner->observe(*e);
     work(state);
   }
 
   static void work(const std::shared_ptr<State>& state) {
-    while (!state->is_stopping && !state->queue.empty() &&
+    while (!state->is_stopping && !state->is_aside && !state->queue.empty() &&
            state->running.size() < state->owner->settings_.workers) {
       std::string key = std::move(state->queue.front());
       state->queue.pop_front();
@@ -142,6 +145,14 @@ struct Controller::State {
     work(state);
   }
 
+  void forget_keys() {
+    queue.clear();
+    waiting.clear();
+    again.clear();
+    failures.clear();
+    delayed.clear();
+  }
+
   // A fresh event is a reason not to wait any longer.
   void hasten(const std::string& key) {
     for (auto at = delayed.begin(); at != delayed.end(); ++at)
@@ -164,16 +175,22 @@ Controller::~Controller() {
   CARDEA_CHECK(state_->watches.empty());
 }
 
-Result<void> Controller::start() {
-  store::Revision revision = store().current_revision();
-  std::vector<store::RecordPtr> present;
+Result<std::vector<store::RecordPtr>> Controller::present(store::Revision revision) {
+  std::vector<store::RecordPtr> out;
   for (const std::string& prefix : settings_.prefixes) {
     auto range = store().range({.keys = store::keys_with_prefix(prefix), .at = revision});
     if (!range) return fail(range.error());
-    present.insert(present.end(), range->records.begin(), range->records.end());
+    out.insert(out.end(), range->records.begin(), range->records.end());
   }
+  return out;
+}
+
+Result<void> Controller::start() {
+  store::Revision revision = store().current_revision();
+  auto records = present(revision);
+  if (!records) return fail(records.error());
   context_.loop.post(
-      [state = state_, records = std::move(present)] { State::begin(state, records); });
+      [state = state_, records = std::move(*records)] { State::begin(state, records); });
   for (const std::string& prefix : settings_.prefixes) {
     auto sink = [state = state_, &loop = context_.loop](std::span<const store::EventPtr> events) {
       State::receive(state, events, loop);
@@ -197,7 +214,25 @@ void Controller::stop() {
   state_->idle.get_future().wait();
 }
 
+void Controller::step_aside() {
+  if (std::exchange(state_->is_aside, true)) return;
+  state_->forget_keys();
+  forget();
+}
+
+Result<void> Controller::step_in() {
+  if (!state_->is_aside || state_->is_stopping) return {};
+  store::Revision revision = store().current_revision();
+  auto records = present(revision);
+  if (!records) return fail(records.error());
+  state_->is_aside = false;
+  state_->observed = revision;
+  State::begin(state_, *records);
+  return {};
+}
+
 void Controller::enqueue(std::string key) {
+  if (state_->is_aside) return;
   if (state_->running.contains(key)) {
     state_->again.insert(std::move(key));
     return;
@@ -210,7 +245,7 @@ void Controller::enqueue(std::string key) {
 }
 
 void Controller::enqueue_after(std::string key, std::chrono::milliseconds delay) {
-  if (!state_->waiting.insert(key).second) return;
+  if (state_->is_aside || !state_->waiting.insert(key).second) return;
   state_->delayed.emplace(std::chrono::steady_clock::now() + delay, std::move(key));
   State::arm(state_);
 }

@@ -44,6 +44,13 @@ class Controller {
   // The owner of a started controller must stop it before destroying it.
   void stop();
 
+  // On the loop. Somebody else does this controller's work: it forgets what it has observed and
+  // starts nothing. What runs already comes to its end.
+  void step_aside();
+  // On the loop. It works again, and observes everything that is stored as at the start. After an
+  // error it stays aside.
+  Result<void> step_in();
+
   const std::string& name() const { return name_; }
 
  protected:
@@ -60,6 +67,8 @@ class Controller {
   // On the loop, in the order of revisions. Objects that were stored before the start appear as
   // creations.
   virtual void observe(const store::Event& event) = 0;
+  // On the loop. Drops what observe() has collected: the controller steps aside.
+  virtual void forget() {}
   // On the loop. An error means: try this key again later.
   virtual Task<Result<void>> reconcile(std::string key) = 0;
 
@@ -85,6 +94,9 @@ class Controller {
 
  private:
   struct State;
+  // All objects of its prefixes, as of `revision`.
+  Result<std::vector<store::RecordPtr>> present(store::Revision revision);
+
   ControllerContext context_;
   std::string name_;
   Settings settings_;

@@ -59,6 +59,13 @@ Result<std::vector<std::string>> select_controllers(const std::vector<std::strin
   return out;
 }
 
+std::vector<std::string> named_controllers(const std::vector<std::string>& wanted) {
+  std::vector<std::string> out;
+  for (std::string& name : known_controllers())
+    if (names(wanted, name)) out.push_back(std::move(name));
+  return out;
+}
+
 Controllers::Controllers(const ControllerContext& context, Settings settings) {
   controllers_.push_back(api_service_availability(context));
   controllers_.push_back(local_api_services(context));
@@ -66,8 +73,14 @@ Controllers::Controllers(const ControllerContext& context, Settings settings) {
   controllers_.push_back(access_policy_status(context));
   if (!settings.identity.name.empty())
     controllers_.push_back(identity_lease(context, std::move(settings.identity)));
-  for (const Row& row : kControllers)
-    if (names(settings.names, row.name)) controllers_.push_back(row.make(context, settings.ca));
+  std::vector<Controller*> replaceable;
+  for (const Row& row : kControllers) {
+    if (!names(settings.names, row.name)) continue;
+    controllers_.push_back(row.make(context, settings.ca));
+    if (!names(settings.lasting, row.name)) replaceable.push_back(controllers_.back().get());
+  }
+  // First: what steps aside at once starts nothing.
+  controllers_.insert(controllers_.begin(), outside_manager(context, std::move(replaceable)));
 }
 
 Result<void> Controllers::start() {

@@ -42,17 +42,26 @@ struct ServerIdentity {
 // Renews the Lease of this server, and deletes those of servers that are gone.
 std::unique_ptr<Controller> identity_lease(ControllerContext context, ServerIdentity identity);
 
+// Lets `own` step aside while a kube-controller-manager works outside: while somebody holds the
+// Lease `kube-system/kube-controller-manager` and renews it in time. `own` must outlive it, and be
+// started after it.
+std::unique_ptr<Controller> outside_manager(ControllerContext context,
+                                            std::vector<Controller*> own);
+
 // Which of them a value of --controllers names: `*` stands for all, `-name` leaves one out, a name
 // puts one in; names win over `*`. An unknown name is an error.
 Result<std::vector<std::string>> select_controllers(const std::vector<std::string>& wanted);
 std::vector<std::string> known_controllers();
+// Those that the value names itself, not by `*`.
+std::vector<std::string> named_controllers(const std::vector<std::string>& wanted);
 
 // The ones that were chosen, started and stopped together.
 class Controllers {
  public:
   struct Settings {
-    std::vector<std::string> names;  // as select_controllers gives them
-    std::string ca;                  // for root_ca_publisher
+    std::vector<std::string> names;         // as select_controllers gives them
+    std::vector<std::string> lasting = {};  // of these: work beside a kube-controller-manager too
+    std::string ca;                         // for root_ca_publisher
     std::chrono::nanoseconds event_ttl = std::chrono::hours(1);
     ServerIdentity identity = {};  // without a name there is no lease
   };

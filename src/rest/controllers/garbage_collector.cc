@@ -104,6 +104,11 @@ class GarbageCollector : public Controller {
     }
   }
 
+  void forget() override {
+    index_ = {};
+    waiting_.clear();
+  }
+
   // Owners in foreground deletion may be done when a dependent has gone or changed.
   void recheck_waiting(const std::vector<Owner>& owners) {
     for (const Owner& o : owners)

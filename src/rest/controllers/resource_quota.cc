@@ -54,6 +54,8 @@ class ResourceQuotaController : public Controller {
     if (quotas_.contains(space)) enqueue(std::move(space));
   }
 
+  void forget() override { quotas_.clear(); }
+
   Task<Result<void>> reconcile(std::string space) override {
     auto quotas = store().range({.keys = store::keys_with_prefix(cat(kQuotas, space, "/"))});
     if (!quotas) co_return fail(quotas.error());

@@ -12,14 +12,17 @@ inline constexpr char kTestCa[] = "-----BEGIN CERTIFICATE-----";
 class RunningControllers {
  public:
   RunningControllers(TestServer& server, const std::vector<std::string>& names,
-                     ServerIdentity identity = {})
+                     ServerIdentity identity = {}, std::vector<std::string> lasting = {})
       : controllers_({.store = server.store(),
                       .catalog = server.catalog(),
                       .gateway = server.gateway(),
                       .loop = server.loop(),
                       .clock = server.clock(),
                       .log = {}},
-                     {.names = names, .ca = kTestCa, .identity = std::move(identity)}) {
+                     {.names = names,
+                      .lasting = std::move(lasting),
+                      .ca = kTestCa,
+                      .identity = std::move(identity)}) {
     CARDEA_CHECK(controllers_.start().has_value());
   }
 
