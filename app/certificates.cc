@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
+#include <openssl/rsa.h>
 #include <openssl/x509v3.h>
 
 #include <ctime>
@@ -111,7 +112,7 @@ Result<Identity> issue(const Identity& authority, const CertificateRequest& requ
   KeyPtr issuer_key(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, nullptr, nullptr));
   if (!issuer || !issuer_key) return openssl_error("reading the certificate authority");
 
-  KeyPtr key(EVP_EC_gen("P-256"));
+  KeyPtr key(request.for_server ? EVP_EC_gen("P-256") : EVP_RSA_gen(2048));
   if (!key) return openssl_error("making a key");
   X509Ptr certificate = blank(key.get());
   X509_NAME* subject = X509_get_subject_name(certificate.get());

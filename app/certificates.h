@@ -12,7 +12,8 @@ struct Identity {
   std::string key;
 };
 
-// Makes ECDSA P-256 keys and certificates for a server without configured certificates.
+// Makes keys and certificates for a server without configured certificates: on the curve P-256 for
+// authorities and servers, RSA for clients. Some clients, fabric8 among them, read no other key.
 Result<Identity> make_authority(const std::string& common_name);
 
 struct CertificateRequest {

@@ -206,6 +206,12 @@ def the_certificate_follows_the_flags():
 
 
 @story.chapter
+def the_key_of_admin_is_one_that_every_client_reads(kubeadm):
+    text = openssl("pkey", "-in", os.path.join(kubeadm.data_dir, "admin.key"), "-noout", "-text")
+    expect("Private-Key: (2048 bit" in text and "publicExponent" in text, text[:100])
+
+
+@story.chapter
 def an_old_version_of_tls_can_be_refused():
     with Cardea("--tls-min-version=VersionTLS13") as server:
         old = server.tls()
