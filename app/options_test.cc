@@ -77,6 +77,14 @@ TEST(ServeOptions, ListsMayBeGivenInParts) {
               SizeIs(rest::known_controllers().size() - 1));
 }
 
+TEST(ServeOptions, OnlyControllersThatAreNamedStayBesideAManager) {
+  EXPECT_THAT(parse({}).options().lasting_controllers, IsEmpty());
+  EXPECT_THAT(parse({"--controllers=*,-namespace-controller"}).options().lasting_controllers,
+              IsEmpty());
+  EXPECT_THAT(parse({"--controllers=*,namespace-controller"}).options().lasting_controllers,
+              ElementsAre("namespace-controller"));
+}
+
 TEST(ServeOptions, ConditionsWithoutTheirEnforcerAreRefused) {
   EXPECT_TRUE(parse({"--feature-gates=ConditionalAuthorization=true"})
                   .options()
