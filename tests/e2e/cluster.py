@@ -108,8 +108,8 @@ class Attached:
         """A kubeconfig with a client certificate for the user `name`, signed by the server's CA."""
         at, data = os.path.join(self.folder, re.sub(r"[^\w-]", "_", name)), self.server.data_dir
         subject = "".join(f"/O={group}" for group in groups) + f"/CN={name}"
-        openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{at}.key", "-out", f"{at}.csr", "-subj", subject)
-        openssl("x509", "-req", "-in", f"{at}.csr", "-CA", f"{data}/ca.crt", "-CAkey", f"{data}/ca.key", "-CAcreateserial",
+        openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{at}.key", "-out", f"{at}.csr", "-subj", subject, "-addext", "extendedKeyUsage=clientAuth")
+        openssl("x509", "-req", "-copy_extensions", "copy", "-in", f"{at}.csr", "-CA", f"{data}/ca.crt", "-CAkey", f"{data}/ca.key", "-CAcreateserial",
                 "-CAserial", f"{at}.srl", "-days", "3", "-out", f"{at}.crt")
         with open(f"{at}.kubeconfig", "w") as out:
             json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "c",
