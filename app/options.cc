@@ -131,7 +131,9 @@ void declare_authentication(CLI::App& app, AuthenticationOptions& o, RawLists& l
 void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
   auto list = [&](const char* name, std::vector<std::string>& to, const std::string& help,
                   const char* group) {
-    app.add_option(name, to, help)->allow_extra_args(false)->type_name("LIST")->group(group);
+    auto* option = app.add_option(name, to, help)->allow_extra_args(false);
+    option->type_name("LIST")->group(group);
+    if (!to.empty()) option->default_str(join(to, ","));
   };
   auto text = [&](const char* name, std::string& to, const char* what, const std::string& help,
                   const char* group) {
@@ -196,7 +198,7 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
 
   list("--authorization-mode", lists.modes,
        "the authorizers, in the order in which the server asks them: AlwaysAllow, AlwaysDeny, "
-       "ABAC, Webhook, RBAC, Node, Access, Policy (default Node,Access,Policy,RBAC)",
+       "ABAC, Webhook, RBAC, Node, Access, Policy",
        "Authorization and admission");
   text("--authorization-config", o.authorization.config_file, "FILE",
        "an AuthorizationConfiguration, instead of --authorization-mode. The server takes over "

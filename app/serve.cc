@@ -216,7 +216,8 @@ rest::ControllerContext controller_context(const Ground& g, rest::ApiServer& api
           .gateway = api.gateway(),
           .loop = api.chores(),
           .clock = g.clock,
-          .log = g.log.lines(LogLevel::kDebug)};
+          .log = g.log.lines(LogLevel::kDebug),
+          .notice = g.log.lines(LogLevel::kInfo)};
 }
 
 void stop(Ground& g, rest::ApiServer& api, rest::Controllers& controllers, http::Server& server) {

@@ -86,7 +86,7 @@ TEST(Discovery, AggregatesAsRecorded) {
 }
 
 TEST(Discovery, AggregatesInProtobufByteForByte) {
-  std::ifstream file(json::recordings().parent_path() / "protobuf" / "discovery.jsonl");
+  std::ifstream file(json::recordings().parent_path() / "discovery" / "aggregated.jsonl");
   std::string line;
   ASSERT_TRUE(std::getline(file, line));
   auto catalog = Catalog::builtin();

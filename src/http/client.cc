@@ -309,9 +309,9 @@ class Client::Pool final : public ClientSession::Owner,
   void on_failure(const PendingPtr& pending, std::string why,
                   Http2ClientSession::Repeat repeat) override {
     using Repeat = Http2ClientSession::Repeat;
-    const bool may = repeat == Repeat::kAlways
-                         ? ++pending->refusals <= kMostRefusals
-                         : repeat == Repeat::kIfHarmless && is_harmless(pending->call);
+    const bool may = (repeat == Repeat::kAlways ||
+                      (repeat == Repeat::kIfHarmless && is_harmless(pending->call))) &&
+                     ++pending->refusals <= kMostRefusals;
     if (may && !pending->flow && !closed_) return start(pending, false);
     finish(pending, fail(not_reached(*pending, why)));
   }

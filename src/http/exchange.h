@@ -68,6 +68,9 @@ class Exchange {
   // is sent first.
   virtual std::shared_ptr<Stream> stream(Response head) = 0;
 
+  // The handler needs the body of the request no more, and goes on for long. Loop thread only.
+  virtual void forget_body() {}
+
   // Ends HTTP on the connection: sends `head`, a 101, and from then on bytes go in both directions.
   // Null if that is impossible (over HTTP/2 and HTTP/1.0, or with a body that was not read): then
   // nothing is sent, and the exchange still needs its answer. Loop thread only. It stands in for

@@ -245,6 +245,7 @@ void Http1Session::on_body() {
   }
   request.body.append(parser_.body());
   building_->body_share.grow_to(request.body.size(), worker_.bodies());
+  if (!worker_.bodies()->has_room(0)) refuse(429, kTooManyBodies);
 }
 
 void Http1Session::dispatch() {
@@ -335,6 +336,7 @@ bool Http1Session::begin_upgrade(PostedExchange&, const Response& head,
   stream_has_body_ = true;
   stream_is_chunked_ = false;
   write_head(head, false);
+  for (std::size_t i = 0; i < head.body.pieces(); ++i) output_.append(head.body.piece(i));
   close_after_ = true;  // there is no way back to HTTP
   receiver_ = std::move(receiver);
   if (!processing_) resume();  // sends the head; more input may have been read already

@@ -14,6 +14,7 @@ constexpr int kClientReads = 16;  // of one turn
 constexpr std::uint32_t kFirstStreams = 1;
 constexpr std::uint32_t kMostStreams = 1'000;
 constexpr int kMostInterim = 20;
+constexpr std::size_t kMostUnsent = 2 * Http2Wire::kMaxUnsent;
 // A call that got no answer may mean a dead connection. It is asked if it was silent for so long.
 constexpr std::chrono::seconds kSuspicious{1};
 
@@ -44,7 +45,7 @@ bool Http2ClientSession::has_room() const {
   if (is_over_ || !lost_.empty() || !wire_.accepts_requests()) return false;
   const std::uint32_t allowed = wire_.greeted() ? std::min(wire_.max_streams(), kMostStreams)
                                                 : kFirstStreams;
-  return streams_.size() < allowed;
+  return streams_.size() < allowed && output_.pending() < kMostUnsent;
 }
 
 void Http2ClientSession::call(const std::shared_ptr<Pending>& pending) {
@@ -200,17 +201,22 @@ void Http2ClientSession::process() {
   if (is_over_) return;
   const auto self = shared_from_this();
   processing_ = true;
+  const bool was_held = output_.pending() >= 2 * kMostUnsent;
   flush();
   read();
   flush();
   processing_ = false;
+  if (was_held && output_.pending() < 2 * kMostUnsent) process_soon();
   if (wire_.over() && lost_.empty()) lose("the HTTP/2 connection has ended");
   settle();
   if (is_over_) return;
   if (!lost_.empty() || (!wire_.accepts_requests() && streams_.empty())) {
-    wire_.go_away();
-    wire_.fill();
-    if (lost_.empty()) output_.flush(*connection_);
+    // Of a lost connection the streams are gone, which the wire would still read from.
+    if (lost_.empty()) {
+      wire_.go_away();
+      wire_.fill();
+      output_.flush(*connection_);
+    }
     close();
     return owner_.on_over(*this);
   }
@@ -229,7 +235,8 @@ void Http2ClientSession::flush() {
 
 void Http2ClientSession::read() {
   char buffer[kClientReadBuffer];
-  for (int reads = 0; lost_.empty(); ++reads) {
+  // A server that sends and does not read is read no further: its silence then ends it.
+  for (int reads = 0; lost_.empty() && output_.pending() < 2 * kMostUnsent; ++reads) {
     if (reads == kClientReads) {
       // Others have their turn.
       if (!std::exchange(scheduled_, true))

@@ -251,8 +251,7 @@ void Http2Session::on_data(Http2Stream& stream, std::string_view bytes) {
   if (exchange.stage != Http2Exchange::Stage::kBody) return;
   Request& request = exchange.request();
   if (request.body.size() + bytes.size() > worker_.options().max_body) {
-    std::string().swap(request.body);
-    exchange.body_share.give_back();
+    exchange.forget_body();
     request.body_too_large = true;
     return make_ready(exchange);
   }

@@ -498,7 +498,8 @@ TEST_P(Http2Test, AWatcherThatDoesNotReadLosesItsStreamAndNotItsConnection) {
   const auto id = client->request("GET", "/watch");
   auto stream = started.get_future().get();
   const auto piece = Piece::of(std::string(1000, 'x'));
-  while (stream->write(piece)) EXPECT_LE(stream->pending_bytes(), kLimit + 1000);
+  // What the loop takes over just now is not counted for a moment, and may come on top.
+  while (stream->write(piece)) EXPECT_LE(stream->pending_bytes(), 2 * kLimit);
   gone.get_future().wait();
   EXPECT_EQ(stream->pending_bytes(), 0u);
   EXPECT_EQ(client->closed(id).closed_by, NGHTTP2_INTERNAL_ERROR);

@@ -40,6 +40,10 @@ class PostedExchange : public Exchange,
   std::shared_ptr<Stream> stream(Response head) override;
   std::shared_ptr<Tunnel> upgrade(Response head, std::shared_ptr<Receiver> receiver) override;
   void on_close(net::Callback callback) override;
+  void forget_body() override {
+    std::string().swap(request().body);
+    body_share.give_back();
+  }
 
   bool write(Piece piece) override;
   void finish() override;

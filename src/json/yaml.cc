@@ -103,8 +103,8 @@ class Builder : public YAML::EventHandler {
     auto found = anchors_.find(anchor);
     if (found == anchors_.end()) throw Failure{"yaml: anchor value contains itself"};
     Anchored anchored = found->second;
-    if (!stack_.empty() && is_merge_key()) return merge(anchored.value);
-    add(anchored.value, 0, anchored.size);
+    if (!stack_.empty() && is_merge_key()) return merge(anchored.value, anchored.height);
+    add(anchored.value, 0, anchored.size, anchored.height);
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -139,11 +139,13 @@ class Builder : public YAML::EventHandler {
   struct Anchored {
     Value value;
     std::size_t size;
+    std::size_t height;  // how many collections lie in one another
   };
   struct Frame {
     bool is_map;
     YAML::anchor_t anchor;
     std::size_t size = 2;
+    std::size_t height = 0;  // of the highest value in it
     std::vector<Value> items;
     std::vector<Member> members;
     std::vector<Member> merged;
@@ -195,7 +197,15 @@ class Builder : public YAML::EventHandler {
     return v.is_string() ? std::string(v.as_string()) : print(v);
   }
 
-  void merge(const Value& value) {
+  // What an alias brings counts as if it were written here.
+  void rise(std::size_t height) {
+    if (stack_.size() + height > static_cast<std::size_t>(kMaxDepth))
+      throw Failure{"yaml: exceeded max depth"};
+    if (!stack_.empty()) stack_.back().height = std::max(stack_.back().height, height);
+  }
+
+  void merge(const Value& value, std::size_t height) {
+    rise(height);
     Frame& frame = stack_.back();
     if (surprises_ == Surprises::kRefused)
       throw Failure{cat("yaml: line ", frame.key_line,
@@ -236,14 +246,15 @@ class Builder : public YAML::EventHandler {
       value = Value::array(std::move(frame.items));
     }
     spend(2);
-    add(std::move(value), frame.anchor, 0);
+    add(std::move(value), frame.anchor, 0, frame.height + 1);
     if (!stack_.empty()) stack_.back().size += frame.size;
     if (frame.anchor) anchors_[frame.anchor].size = frame.size;
   }
 
-  void add(Value value, YAML::anchor_t anchor, std::size_t size) {
+  void add(Value value, YAML::anchor_t anchor, std::size_t size, std::size_t height = 0) {
     spend(size);
-    if (anchor) anchors_[anchor] = {value, size};
+    rise(height);
+    if (anchor) anchors_[anchor] = {value, size, height};
     if (stack_.empty()) {
       result_ = std::move(value);
       return;
@@ -254,7 +265,7 @@ class Builder : public YAML::EventHandler {
     frame.has_key = false;
     if (frame.key == "<<") {
       frame.has_key = true;
-      return merge(value);
+      return merge(value, height);
     }
     if (!frame.seen.insert(frame.key).second) {
       duplicates_.push_back(path_to_here());

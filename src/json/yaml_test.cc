@@ -47,6 +47,22 @@ TEST(Yaml, AFewLinesCannotStandForGigabytes) {
   EXPECT_EQ(as_json(bomb), "yaml: document contains excessive aliasing");
 }
 
+TEST(Yaml, AliasesCountAsDeepAsWhatTheyStandFor) {
+  // Each line is 400 deep in itself, and holds the line before it.
+  auto lines = [](int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i)
+      text += cat("k", i, ": &a", i, " ", std::string(400, '['),
+                  i == 0 ? std::string("1") : cat("*a", i - 1), std::string(400, ']'), "\n");
+    return text;
+  };
+  EXPECT_TRUE(parse_yaml(lines(2), 1 << 20));
+  EXPECT_EQ(as_json(lines(3)), "yaml: exceeded max depth");
+  EXPECT_EQ(as_json(lines(2) + "m:\n  <<: {x: " + std::string(300, '[') + "*a1" +
+                    std::string(300, ']') + "}\n"),
+            "yaml: exceeded max depth");
+}
+
 TEST(Yaml, SaysWhereItIsBroken) {
   EXPECT_EQ(as_json("a: 1\n\tb: 2\n").substr(0, 6), "yaml: ");
   EXPECT_EQ(as_json("? [a]\n: b"), "yaml: keys must be scalars");

@@ -236,6 +236,7 @@ void AuditTrail::begin_stream(http::Response& head) {
 
 void AuditTrail::respond(std::shared_ptr<http::Exchange> exchange, http::Response response,
                          AnswerBody::Kind kind, http::Body shown) {
+  is_streaming_ = false;  // a stream that could not begin is answered like any other request
   response.headers.set("Audit-Id", arrival_->audit_id);
   if (treatment_.level == Level::kNone) return exchange->respond(std::move(response));
   draft_.code = response.status;

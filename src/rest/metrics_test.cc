@@ -71,6 +71,23 @@ TEST(RequestMetrics, NamesThatClientsMakeUpBecomeNoLabels) {
   EXPECT_EQ(labels_of(*info, {}, nullptr).subresource, "");
 }
 
+TEST(RequestMetrics, WhatAResourceDoesNotHaveBecomesNoLabel) {
+  auto catalog = catalog::Catalog::builtin();
+  const catalog::Resource* nodes = catalog->find("", "v1", "nodes");
+  auto ask = [&](const char* method, const char* path, const char* query) {
+    auto info = authz::parse_request_info(method, path, query);
+    RequestLabels labels = labels_of(*info, {}, nodes);
+    return cat(labels.verb, " ", labels.resource, " ", labels.subresource, " ", labels.scope,
+               labels.is_dry_run ? " dry" : "");
+  };
+  EXPECT_EQ(ask("PUT", "/api/v1/nodes/a", "dryRun=All"), "PUT nodes  resource dry");
+  EXPECT_EQ(ask("GET", "/api/v1/nodes/a", "dryRun=All"), "GET nodes  resource");
+  EXPECT_EQ(ask("GET", "/api/v1/namespaces/x/nodes", ""), "LIST nodes  cluster");
+  EXPECT_EQ(ask("GET", "/api/v1/nodes/a/status", ""), "GET nodes status resource");
+  EXPECT_EQ(ask("DELETE", "/api/v1/nodes/a/status", ""), "DELETE   ") << "no such verb";
+  EXPECT_EQ(ask("GET", "/api/v1/nodes/a/coffee", ""), "GET   ") << "no such subresource";
+}
+
 TEST(RequestMetrics, TooManyKindsAreCountedTogether) {
   Metrics metrics;
   for (int i = 0; i < 20'000; ++i)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <tuple>
+#include <vector>
 
 namespace cardea::rest {
 namespace {
@@ -33,9 +34,13 @@ constexpr Named kVerbs[] = {{"get", "GET"},       {"list", "LIST"},
 constexpr std::string_view kPaths[] = {"/livez",   "/readyz",     "/healthz",   "/metrics",
                                        "/version", "/openapi/v2", "/openapi/v3"};
 
-std::string_view scope_of(const authz::RequestInfo& info) {
+std::string_view scope_of(const authz::RequestInfo& info, const catalog::Resource& resource) {
   if (!info.name.empty() || info.verb == "create") return "resource";
-  return info.namespace_name.empty() ? "cluster" : "namespace";
+  return info.namespace_name.empty() || !resource.namespaced ? "cluster" : "namespace";
+}
+
+bool is_read(std::string_view verb) {
+  return verb == "GET" || verb == "LIST" || verb == "WATCH";
 }
 
 }  // namespace
@@ -54,14 +59,16 @@ RequestLabels labels_of(const authz::RequestInfo& info, const http::Request& req
       request.headers.get("content-type").starts_with("application/apply-patch"))
     out.verb = "APPLY";
   if (!resource) return out;
+  const catalog::Subresource* sub = resource->subresource(info.subresource);
+  const bool has_verb = sub ? std::ranges::find(sub->verbs, info.verb) != sub->verbs.end()
+                            : info.subresource.empty() && resource->has_verb(info.verb);
+  if (!has_verb) return out;
   out.group = resource->group;
   out.version = resource->version;
   out.resource = resource->name;
-  out.scope = scope_of(info);
-  if (!info.subresource.empty())
-    if (const catalog::Subresource* sub = resource->subresource(info.subresource))
-      out.subresource = sub->name;
-  out.is_dry_run = info.query.has("dryRun");
+  out.scope = scope_of(info, *resource);
+  if (sub) out.subresource = sub->name;
+  out.is_dry_run = !is_read(out.verb) && info.query.has("dryRun");
   return out;
 }
 

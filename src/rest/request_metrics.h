@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "authz/request_info.h"
 #include "base/metrics.h"
@@ -25,7 +26,8 @@ struct RequestLabels {
 };
 
 // The labels of a request. `resource` is null for other paths, and where the catalogue has no such
-// resource: names of a client's making become no labels. They live as long as what is passed.
+// resource. What a client may make up, such as names and verbs that the resource does not have,
+// becomes no label. They live as long as what is passed.
 RequestLabels labels_of(const authz::RequestInfo& info, const http::Request& request,
                         const catalog::Resource* resource);
 

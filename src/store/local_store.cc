@@ -252,10 +252,12 @@ void LocalStore::write(std::vector<Pending> pending) {
   }
   switch (written.outcome) {
     case Written::Outcome::kDurable:
+      refusal_.clear();
       publish(batch.events());
       batch.answer();
       break;
     case Written::Outcome::kRejected:
+      refusal_ = written.trouble;
       batch.refuse(
           Error::of(Reason::kServiceUnavailable, cat("nothing was stored: ", written.trouble)));
       break;
@@ -353,7 +355,7 @@ bool LocalStore::do_chores(bool busy) {
   bool more = !timeline_.compact(compact_to_, kCompactionStep);
   Journal::Tidied tidied = journal_->tidy(timeline_.compacted(), busy);
   bool failed = tidied == Journal::Tidied::kFailed;
-  std::string trouble = failed ? journal_->trouble() : "";
+  std::string trouble = failed ? journal_->trouble() : refusal_;
   if (failed) finish_compactions(fail(Error::of(Reason::kServiceUnavailable, trouble)));
   note_trouble(std::move(trouble));
   if (failed) return false;  // the next tick tries again

@@ -75,6 +75,7 @@ class LocalStore : public Store {
   // Of the writer thread.
   std::vector<EventPtr> in_doubt_;
   std::string doubt_;
+  std::string refusal_;              // why the last write was refused; empty when it was not
   std::deque<Journal::Mark> marks_;  // when which revision was current, oldest first
   Revision compact_to_ = 0;
   std::vector<Compaction> compacting_;

@@ -187,10 +187,14 @@ Result<Value> document_in(const http::Answer& answer) {
   auto parsed = json::parse(answer.body);
   // Whatever the type says, YAML is understood.
   if (!parsed) {
-    const auto yaml = json::parse_yaml(answer.body, answer.body.size());
+    // YAML takes its time, on the loop of a request: long answers have to be JSON.
+    constexpr std::size_t kLongestYaml = 256u << 10;
+    Result<json::Document> yaml = fail(parsed.error());
+    if (answer.body.size() <= kLongestYaml)
+      yaml = json::parse_yaml(answer.body, answer.body.size());
     const bool is_braced = answer.body[0] == '{' || answer.body[0] == '[';
     if (!yaml && is_braced) return fail(internal_error(cat(kHead, parsed.error().message)));
-    parsed = yaml ? yaml->value : Value(answer.body);
+    parsed = yaml ? yaml->value : Value("");
   }
   if (!parsed->is_object())
     return fail(internal_error(cat(

@@ -59,9 +59,10 @@ struct Controller::State {
   }
 
   // What is stored already, on the loop: looking through it may take longer than a start should.
+  // With the objects of a revision. Those of an older one than was observed are not news.
   static void begin(const std::shared_ptr<State>& state,
-                    const std::vector<store::RecordPtr>& records) {
-    if (state->is_stopping || state->is_aside) return;
+                    const std::vector<store::RecordPtr>& records, store::Revision at) {
+    if (state->is_stopping || state->is_aside || at < state->observed) return;
     for (const store::RecordPtr& r : records) {
       store::Event event{store::EventType::kPut, r->mod_revision, r, nullptr};
       if (state->owner->cares(event)) state->owner->observe(event);
@@ -189,8 +190,9 @@ Result<void> Controller::start() {
   store::Revision revision = store().current_revision();
   auto records = present(revision);
   if (!records) return fail(records.error());
-  context_.loop.post(
-      [state = state_, records = std::move(*records)] { State::begin(state, records); });
+  context_.loop.post([state = state_, records = std::move(*records), revision] {
+    State::begin(state, records, revision);
+  });
   for (const std::string& prefix : settings_.prefixes) {
     auto sink = [state = state_, &loop = context_.loop](std::span<const store::EventPtr> events) {
       State::receive(state, events, loop);
@@ -227,7 +229,7 @@ Result<void> Controller::step_in() {
   if (!records) return fail(records.error());
   state_->is_aside = false;
   state_->observed = revision;
-  State::begin(state_, *records);
+  State::begin(state_, *records, revision);
   return {};
 }
 

@@ -23,6 +23,7 @@ struct ControllerContext {
   const Clock& clock;
   std::function<void(const std::string&)> log;  // receives one line about repeated failures; may be
                                                 // empty
+  std::function<void(const std::string&)> notice = {};  // the same, for what operators should know
 };
 
 // Brings one aspect of the cluster to its desired state, repeatedly.

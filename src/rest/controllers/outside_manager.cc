@@ -1,6 +1,7 @@
 // Whether a kube-controller-manager works for this cluster from outside. It holds a Lease and
 // renews it; meanwhile the controllers of this server would do the same work a second time.
 #include <algorithm>
+#include <utility>
 
 #include "rest/controllers/controllers.h"
 #include "rest/write/stored_object.h"
@@ -33,11 +34,15 @@ class OutsideManager : public Controller {
       enqueue(std::move(key));
       return;
     }
+    if (spec == seen_) return;  // a change of the Lease that renews nothing
+    seen_ = spec;
     const std::chrono::seconds term(
         std::clamp<std::int64_t>(spec["leaseDurationSeconds"].as_int(), 1, kLongestTerm));
     held_until_ = steady_clock::now() + term;
+    if (!std::exchange(is_held_, true))
+      tell("a kube-controller-manager holds its lease; the server's own controllers step aside");
     for (Controller* c : own_) c->step_aside();
-    enqueue_after(std::move(key), term);
+    enqueue(std::move(key));  // and wait from there: this term may be shorter than the last one
   }
 
   Task<Result<void>> reconcile(std::string key) override {
@@ -47,15 +52,23 @@ class OutsideManager : public Controller {
       enqueue_after(std::move(key), left);
       co_return Result<void>();
     }
+    if (std::exchange(is_held_, false))
+      tell("no kube-controller-manager holds its lease; the server's own controllers go on");
     for (Controller* c : own_)
       if (auto ok = c->step_in(); !ok) co_return ok;
     co_return Result<void>();
   }
 
-  static constexpr std::int64_t kLongestTerm = 3600;
+  void tell(const std::string& line) const {
+    if (context().notice) context().notice(line);
+  }
+
+  static constexpr std::int64_t kLongestTerm = 300;
 
   const std::vector<Controller*> own_;
   steady_clock::time_point held_until_{};
+  Value seen_;  // what the Lease said last
+  bool is_held_ = false;
 };
 
 }  // namespace

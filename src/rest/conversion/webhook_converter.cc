@@ -21,7 +21,7 @@ using json::Value;
 namespace {
 
 constexpr std::chrono::seconds kReviewTimeout{30};
-constexpr std::size_t kLargestAnswer = 64u << 20;
+constexpr std::size_t kLargestAnswer = 32u << 20;
 // A review with more than this is sent in parts.
 constexpr std::size_t kMostInReview = 500;
 constexpr std::size_t kMostReviewBytes = 8u << 20;

@@ -75,10 +75,12 @@ Witness::~Witness() {
   if (in_flight_) in_flight_->fetch_sub(1, std::memory_order_relaxed);
 }
 
-RequestSeries& Witness::series_of(const authz::RequestInfo& info,
+RequestSeries& Witness::series_of(const Journey& journey, const authz::RequestInfo& info,
                                   const catalog::Resource* resource) const {
   std::shared_ptr<const catalog::Catalog> catalog;
-  if (!resource && info.is_resource_request) {
+  // Requests of unknown senders are counted by verb alone.
+  const bool has_sender = journey.recognised || journey.acting;
+  if (!resource && has_sender && info.is_resource_request) {
     catalog = services_.catalog.get();
     resource = catalog->find(info.api_group, info.api_version, info.resource);
   }
@@ -167,7 +169,8 @@ void Witness::respond(Result<Answer> answer, const Journey& journey, const authz
   http::Response response = present(std::move(answer), frame, warnings);
   if (is_refusal) response.headers.add("X-Content-Type-Options", "nosniff");
   response.gzip = http::wants_gzip(exchange_->request().headers, response.body.size());
-  series_of(info, frame.resource).count(response.status, watch_.elapsed(), response.body.size());
+  series_of(journey, info, frame.resource)
+      .count(response.status, watch_.elapsed(), response.body.size());
   log(journey, response.status);
   if (!trail_) {
     response.headers.add("Audit-Id", audit_id_of(exchange_->request(), services_.random));
@@ -186,7 +189,7 @@ void Witness::respond(Result<Answer> answer, const Journey& journey, const authz
 }
 
 void Witness::streams(const Journey& journey, const Call& call, int status) {
-  series_of(call.info, call.resource).count_stream(status);
+  series_of(journey, call.info, call.resource).count_stream(status);
   log(journey, status);
 }
 

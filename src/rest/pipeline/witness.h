@@ -50,7 +50,8 @@ class Witness {
 
  private:
   void log(const Journey& journey, int status) const;
-  RequestSeries& series_of(const authz::RequestInfo& info, const catalog::Resource* resource) const;
+  RequestSeries& series_of(const Journey& journey, const authz::RequestInfo& info,
+                           const catalog::Resource* resource) const;
 
   const Watchers& watchers_;
   Services& services_;

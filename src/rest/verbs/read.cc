@@ -122,8 +122,11 @@ struct Selected {
 // Reads on until `limit` matching objects are found, so that a page of a selected list is full.
 class Reader {
  public:
-  Reader(Call& call, const Page& page, const Selection& selection)
-      : call_(call), selection_(selection), query_(page.query), limit_(page.query.limit) {}
+  // Reads `at_least` so many at once where most may not be selected.
+  Reader(Call& call, const Page& page, const Selection& selection, std::size_t at_least = 0)
+      : call_(call), selection_(selection), query_(page.query), limit_(page.query.limit) {
+    if (limit_ && !selection.selects_all()) query_.limit = std::max(limit_, at_least);
+  }
 
   Result<store::RangeResult> next() {
     auto range = call_.services.store.range(query_);
@@ -188,7 +191,8 @@ Result<Selected> select(Call& call, const Page& page, const Selection& selection
 
 // The same where a webhook converts the objects: those of a range in one review.
 Task<Result<Selected>> select_by_webhook(Call& call, const Page& page, const Selection& selection) {
-  Reader reader(call, page, selection);
+  constexpr std::size_t kInOneReview = 500;
+  Reader reader(call, page, selection, kInOneReview);
   const Resource& storage = *call.catalog->storage_of(*call.resource);
   for (;;) {
     auto range = reader.next();

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kFirstWait{100}, kLongestWait{5'000};
 constexpr std::size_t kMostWaiting = 10'000;
+constexpr std::size_t kMostAtOnce = 250;  // with what each one replaced, one review
 
 }  // namespace
 
@@ -40,7 +41,12 @@ Task<Result<std::vector<std::shared_ptr<WatchEvent>>>> converted_events(
 }
 
 void ConvertedLine::push(store::EventPtr change) {
+  if (is_closed_) return;
   waiting_.push_back(std::move(change));
+  if (waiting_.size() > kMostWaiting) {
+    const Error slow = internal_error("the conversion webhook is too slow for this watch");
+    return end(&slow);
+  }
   if (!timer_ || !timer_->pending()) start();
 }
 
@@ -85,14 +91,12 @@ Task<bool> ConvertedLine::run(std::shared_ptr<ConvertedLine> self) {
       self->end(nullptr);
       break;
     }
-    std::vector<store::EventPtr> changes(self->waiting_.begin(), self->waiting_.end());
+    const std::size_t count = std::min(self->waiting_.size(), kMostAtOnce);
+    std::vector<store::EventPtr> changes(
+        self->waiting_.begin(), self->waiting_.begin() + static_cast<std::ptrdiff_t>(count));
     Result<std::vector<std::shared_ptr<WatchEvent>>> events = co_await converted_events(
         changes, self->webhooks_, self->catalog_, self->resource_);
     if (self->is_closed_) break;
-    if (!events && self->waiting_.size() > kMostWaiting) {
-      self->end(&events.error());
-      break;
-    }
     if (!events) {
       self->try_again_later();
       break;

@@ -142,7 +142,7 @@ struct WatchChannel : std::enable_shared_from_this<WatchChannel> {
       if (w->line.get() != &line || event->revision() <= w->after) continue;
       if (w->stream)
         w->write(*event);
-      else
+      else if (w->early.size() <= kMostEarlyEvents)  // one more than it may have ends it
         w->early.push_back(event);
     }
   }

@@ -71,6 +71,7 @@ std::shared_ptr<http::Stream> WatchOpening::open(Call& call, net::Callback on_en
     head.headers.add("Content-Type", is_binary ? cat(kProtobufType, ";stream=watch")
                                                : std::string(call.view.content_type()));
   tell_audit(call, head);
+  call.exchange->forget_body();
   if (offer_) return open_socket(call, std::move(head), std::move(on_end));
   if (!first_.empty()) head.body = http::Body(std::move(first_));
   return call.exchange->stream(std::move(head));
@@ -79,13 +80,19 @@ std::shared_ptr<http::Stream> WatchOpening::open(Call& call, net::Callback on_en
 std::shared_ptr<http::Stream> WatchOpening::open_socket(Call& call, http::Response head,
                                                         net::Callback on_end) {
   const bool is_binary = call.view.format == Format::kProtobuf;
+  std::string first;  // in one piece with the head, however long it is
+  for (std::string_view message : messages_) {
+    if (is_binary) message.remove_prefix(kLengthOfFrame);
+    first += http::frame_head(is_binary ? http::Opcode::kBinary : http::Opcode::kText,
+                              message.size());
+    first += message;
+  }
+  if (!first.empty()) head.body = http::Body(std::move(first));
   std::shared_ptr<http::Stream> stream = http::WebSocket::open(
       *call.exchange, *offer_, offer_->protocols.empty() ? "" : offer_->protocols[0],
       std::move(head),
       {.text = !is_binary, .max_message = kMaxDropped, .on_end = std::move(on_end)});
   if (stream && is_binary) stream = std::make_shared<BinaryEvents>(std::move(stream));
-  for (std::string& message : messages_)
-    if (stream) stream->write(http::Piece::of(std::move(message)));
   return stream;
 }
 

@@ -123,6 +123,16 @@ Task<Result<void>> judge_blindly(Call& call) {
     co_return fail(authz::forbidden(authz::Attributes{call.user, call.info}, std::string(kReason)));
   }
   if (!call.open.is_granular()) co_return Result<void>();
+  // A webhook may turn a field that is named into others: whether those change tells what is
+  // stored.
+  if (call.resource->is_converted_by_webhook &&
+      call.catalog->storage_of(*call.resource) != call.resource) {
+    constexpr std::string_view kReason =
+        "a write through a version that a webhook converts reads the object: it needs the verb "
+        "\"get\"";
+    note_refusal(call, kReason);
+    co_return fail(authz::forbidden(authz::Attributes{call.user, call.info}, std::string(kReason)));
+  }
   Result<void> covered = co_await authorize_named(call);
   co_return covered;
 }

@@ -493,6 +493,9 @@ struct Ready {
   Value shown;
 };
 
+// Twice what a body may have.
+constexpr std::size_t kLargestConverted = 6u << 20;
+
 // Both conversions come before the commit: a webhook that fails leaves nothing half done.
 Task<Result<Ready>> ready_by_webhook(Write& w) {
   const Resource& r = *w.call.resource;
@@ -500,7 +503,12 @@ Task<Result<Ready>> ready_by_webhook(Write& w) {
   if (!form) co_return fail(form.error());
   Result<Value> shown = co_await convert_one(w.call, *form, *w.call.catalog->storage_of(r), r);
   if (!shown) co_return fail(shown.error());
-  co_return Ready{stored_bytes(*form), std::move(*shown)};
+  Ready ready{stored_bytes(*form), std::move(*shown)};
+  if (ready.bytes.size() > kLargestConverted)
+    co_return fail(Error::of(Reason::kRequestEntityTooLarge,
+                             cat("the stored version of this object would have ",
+                                 ready.bytes.size(), " bytes, more than ", kLargestConverted)));
+  co_return ready;
 }
 
 Task<Result<Next>> commit_new(Write& w) {
