@@ -70,12 +70,12 @@ def chapter(run):
 class Client:
     """A connection that has sent a handshake: `status`, `headers` and, after a 101, frames."""
 
-    def __init__(self, server, path, headers=None, certificate=True, without=()):
+    def __init__(self, server, path, headers=None, certificate=True, without=(), version="1.1"):
         context = server.tls() if certificate else ssl.create_default_context(cafile=os.path.join(server.data_dir, "ca.crt"))
         plain = socket.create_connection(("127.0.0.1", server.port), 60)
         self.socket = context.wrap_socket(plain, server_hostname="127.0.0.1")
         sent = {**HANDSHAKE, **(headers or {})}
-        lines = [f"GET {path} HTTP/1.1", "Host: localhost"] + [f"{name}: {value}" for name, value in sent.items() if name not in without]
+        lines = [f"GET {path} HTTP/{version}", "Host: localhost"] + [f"{name}: {value}" for name, value in sent.items() if name not in without]
         self.socket.sendall("\r\n".join([*lines, "", ""]).encode())
         self.file = self.socket.makefile("rb")
         self.status = int(self.file.readline().split()[1])
@@ -336,6 +336,24 @@ def the_audit_log_has_the_upgrade_and_no_token(users):
             with open(log) as file:
                 text = file.read()
             expect(TOKEN not in text and token not in text, "the token is in the log")
+
+            # HTTP/1.0 has no upgrades: the answer is a refusal, which ends the story of the request.
+            client = Client(server, WATCH, {"Authorization": f"Bearer {TOKEN}"}, certificate=False, version="1.0")
+            expect(400 <= client.status < 500, f"HTTP/1.0: {client.status}")
+            client.ends()
+            eventually("the refusal is recorded", lambda: [e for e in events() if e.get("responseStatus", {}).get("code") == client.status])
+            expect(server.request("GET", "/readyz")[0] == 200, "the server lives")
+
+
+@story.chapter
+def a_large_collection_comes_whole(cardea):
+    data = "x" * 900_000
+    for number in range(8):
+        cardea.request("POST", MAPS, {"metadata": {"name": f"large-{number}", "labels": {"of": "large"}}, "data": {"a": data}})
+    client = Client(cardea, f"{MAPS}?watch=1&labelSelector=of%3Dlarge")
+    names = sorted(client.event()["object"]["metadata"]["name"] for _ in range(8))
+    expect(names == [f"large-{number}" for number in range(8)], f"{names}")
+    client.close()
 
 
 if __name__ == "__main__":
