@@ -16,7 +16,7 @@ from peer import Kube, peers
 from server import Cardea, eventually, expect, skip
 from story import Story
 
-story = Story("websocket")
+story = Story("websocket_watches")
 
 TOKEN = "token-of-jane"
 MAPS = "/api/v1/namespaces/default/configmaps"
