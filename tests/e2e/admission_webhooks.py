@@ -292,11 +292,11 @@ def differences(ours, theirs, path=""):
         yield f"{path}: {json.dumps(ours)} instead of {json.dumps(theirs)}"
 
 
-def compare(who, name, found):
-    recorded = json.load(open(RECORDING))[name]
+def compare(who, name, found, recording=RECORDING):
+    recorded = json.load(open(recording))[name]
     wrong = []
     for i, (mine, theirs) in enumerate(zip(found, recorded)):
-        wrong += [f"{name} {i} {theirs['do']}{d}" for d in differences(mine, theirs)]
+        wrong += [f"{name} {i} {theirs['do']} {theirs.get('note', '')}{d}" for d in differences(mine, theirs)]
     if len(found) != len(recorded):
         wrong.append(f"{name}: {len(found)} steps instead of {len(recorded)}")
     for line in wrong:
@@ -304,10 +304,10 @@ def compare(who, name, found):
     expect(not wrong, f"{who}: {len(wrong)} differences from the recording")
 
 
-def record(name, found):
-    recorded = json.load(open(RECORDING)) if os.path.exists(RECORDING) else {}
-    with open(RECORDING, "w") as file:
-        json.dump({**recorded, name: found}, file, indent=1)
+def record(name, found, recording=RECORDING):
+    recorded = json.load(open(recording)) if os.path.exists(recording) else {}
+    with open(recording, "w") as file:
+        json.dump({**recorded, name: found}, file, indent=1, sort_keys=True)
         file.write("\n")
 
 

@@ -40,13 +40,6 @@ def kube():
         yield prepared(server)
 
 
-def chapter(run):
-    """Told of both servers."""
-    story.add(run.__name__, run, using={"server": "cardea"})
-    story.add(f"{run.__name__}_in_kubernetes", run, using={"server": "kube"})
-    return run
-
-
 def packed(server, method, path, headers, body=None):
     """(whether it is compressed, the body as it was before, the headers)"""
     connection = server.connect()
@@ -60,7 +53,7 @@ def packed(server, method, path, headers, body=None):
     return is_packed, gzip.decompress(data) if is_packed else data, answer.headers
 
 
-@chapter
+@story.told_of_both
 def large_objects_and_lists_are_compressed_when_the_client_asks(server):
     for path in (f"{MAPS}/large-0", MAPS):
         for kind in ("application/json", PROTOBUF):
@@ -71,7 +64,7 @@ def large_objects_and_lists_are_compressed_when_the_client_asks(server):
             expect(small[2]["Content-Type"] == plain[2]["Content-Type"], f"{small[2]}")
 
 
-@chapter
+@story.told_of_both
 def only_the_plain_word_counts(server):
     for accepted, expected in (("gzip", True), ("deflate, gzip", True), ("br,gzip", True), ("gzip;q=0.5", False), ("gzip;q=0", False), ("GZIP", False), ("*", False),
                                ("identity", False), ("", False)):
@@ -79,26 +72,26 @@ def only_the_plain_word_counts(server):
         expect(got == expected, f"{accepted}: {got}")
 
 
-@chapter
+@story.told_of_both
 def small_answers_are_sent_as_they_are(server):
     expect(not packed(server, "GET", f"{MAPS}/small", GZIP)[0], "an answer under 128 KiB is compressed")
     expect(not packed(server, "GET", f"{MAPS}/absent", GZIP)[0], "a small error is compressed")
 
 
-@chapter
+@story.told_of_both
 def answers_to_writes_are_compressed_too(server):
     body = json.dumps({"metadata": {"labels": {"a": "b"}}})
     is_packed, data, _ = packed(server, "PATCH", f"{MAPS}/large-1", {**GZIP, "Content-Type": "application/merge-patch+json"}, body)
     expect(is_packed and json.loads(data)["metadata"]["labels"] == {"a": "b"}, "the answer to a patch")
 
 
-@chapter
+@story.told_of_both
 def watches_are_never_compressed(server):
     is_packed, data, _ = packed(server, "GET", f"{MAPS}?watch=1&timeoutSeconds=1", GZIP)
     expect(not is_packed and len(data) > 500_000, f"{is_packed} {len(data)}")
 
 
-@chapter
+@story.told_of_both
 def over_http2_too(server):
     d = server.data_dir
     run = subprocess.run(["curl", "--silent", "--http2", "--compressed", "--cacert", os.path.join(d, "ca.crt"), "--cert", os.path.join(d, "admin.crt"), "--key", os.path.join(d, "admin.key"),
@@ -108,7 +101,7 @@ def over_http2_too(server):
     expect(len(json.loads(body)["items"]) >= 4, "the list")
 
 
-@chapter
+@story.told_of_both
 def bodies_in_gzip_are_not_unpacked(server):
     """Nothing that a client sends is ever unpacked: a small body cannot become a large one."""
     bomb = gzip.compress(json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "bomb"}, "data": {"k": "x" * 50_000_000}}).encode())

@@ -11,12 +11,11 @@ import json
 import os
 import re
 import socket
-import sys
 import tempfile
 import threading
 import time
 
-from admission_webhooks import Kube, can_ask_peers, differences, sorted_managers
+from admission_webhooks import Kube, can_ask_peers, compare, record, sorted_managers
 from conversion_scenarios import LIES, MERGE, SCENARIOS, TABLE, review
 from hooks import Hooks, own_address
 from server import Cardea, eventually, expect, free_port, skip
@@ -175,25 +174,6 @@ def told(server, hooks, name, scenario):
     return world.transcript
 
 
-def compare(who, name, found):
-    recorded = json.load(open(RECORDING))[name]
-    wrong = []
-    for i, (mine, theirs) in enumerate(zip(found, recorded)):
-        wrong += [f"{name} {i} {theirs['do']} {theirs.get('note', '')}{d}" for d in differences(mine, theirs)]
-    if len(found) != len(recorded):
-        wrong.append(f"{name}: {len(found)} steps instead of {len(recorded)}")
-    for line in wrong:
-        print(f"{who}: {line[:1500]}", file=sys.stderr)
-    expect(not wrong, f"{who}: {len(wrong)} differences from the recording")
-
-
-def record(name, found):
-    recorded = json.load(open(RECORDING)) if os.path.exists(RECORDING) else {}
-    with open(RECORDING, "w") as file:
-        json.dump({**recorded, name: found}, file, indent=1, sort_keys=True)
-        file.write("\n")
-
-
 @story.shared
 def hooks():
     with tempfile.TemporaryDirectory(prefix="cardea-hooks-", ignore_cleanup_errors=True) as folder, Hooks(folder) as hooks:
@@ -220,15 +200,15 @@ def asks_kube(name, scenario):
     def run(kube, hooks):
         found = told(kube, hooks, name, scenario)
         if story.options["record"] == "yes":
-            record(name, found)
+            record(name, found, RECORDING)
         else:
-            compare("kube-apiserver", name, found)
+            compare("kube-apiserver", name, found, RECORDING)
     return run
 
 
 def asks_cardea(name, scenario):
     def run(server, hooks):
-        compare("cardea", name, told(server, hooks, name, scenario))
+        compare("cardea", name, told(server, hooks, name, scenario), RECORDING)
     return run
 
 

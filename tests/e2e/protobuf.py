@@ -115,13 +115,6 @@ def kube():
         yield prepared(server)
 
 
-def chapter(run):
-    """Told of both servers."""
-    story.add(run.__name__, run, using={"server": "cardea"})
-    story.add(f"{run.__name__}_in_kubernetes", run, using={"server": "kube"})
-    return run
-
-
 def get(server, path, accept=PROTOBUF, status=200, kind=PROTOBUF):
     code, headers, body = server.request("GET", path, headers={"Accept": accept})
     expect(code == status, f"GET {path} as {accept} answers {code}: {body!r}")
@@ -131,7 +124,7 @@ def get(server, path, accept=PROTOBUF, status=200, kind=PROTOBUF):
 
 # --- the chapters
 
-@chapter
+@story.told_of_both
 def an_object_in_protobuf_has_the_fields_of_its_json(server):
     plain = get(server, f"{MAPS}/one", "application/json", kind="application/json")
     version, kind, message = opened(get(server, f"{MAPS}/one"))
@@ -144,7 +137,7 @@ def an_object_in_protobuf_has_the_fields_of_its_json(server):
     expect([n for n, _ in fields(first(message, 1))] == [1, 2, 3, 4, 5, 6, 7, 8, 11, 17], "fields of the metadata")
 
 
-@chapter
+@story.told_of_both
 def a_list_has_the_messages_of_its_items(server):
     version, kind, message = opened(get(server, MAPS))
     expect((version, kind) == ("v1", "ConfigMapList"), f"{version} {kind}")
@@ -160,7 +153,7 @@ def a_list_has_the_messages_of_its_items(server):
     expect([n for n, _ in fields(none)] == [1], "an empty list has items")
 
 
-@chapter
+@story.told_of_both
 def the_client_chooses_by_weights_and_order(server):
     js, yaml = "application/json", "application/yaml"
     for accept, kind in ((f"{PROTOBUF},{js}", PROTOBUF), (f"{js},{PROTOBUF}", js), (f"{js};q=0.5,{PROTOBUF};q=0.8", PROTOBUF),
@@ -170,7 +163,7 @@ def the_client_chooses_by_weights_and_order(server):
     get(server, MAPS, f"{PROTOBUF};as=Table;g=meta.k8s.io;v=v1,{table}", kind=js)
 
 
-@chapter
+@story.told_of_both
 def partial_metadata_of_every_kind(server):
     for path, name in ((f"{MAPS}/one", "one"), (f"{WIDGETS}/w", "w")):
         version, kind, message = opened(get(server, path, PARTIAL))
@@ -182,7 +175,7 @@ def partial_metadata_of_every_kind(server):
         expect(name in [name_of(v) for n, v in fields(message) if n == 2], f"{message!r}")
 
 
-@chapter
+@story.told_of_both
 def what_has_no_protobuf_is_not_acceptable(server):
     for path in (WIDGETS, f"{WIDGETS}/w", f"{WIDGETS}?watch=1"):
         version, kind, message = opened(get(server, path, status=406))
@@ -196,7 +189,7 @@ def what_has_no_protobuf_is_not_acceptable(server):
         expect(body["message"] == f"only the following media types are accepted: application/json, application/yaml, {PROTOBUF}", f"{body}")
 
 
-@chapter
+@story.told_of_both
 def errors_have_the_format_that_was_chosen(server):
     version, kind, message = opened(get(server, f"{MAPS}/none", status=404))
     expect((version, kind) == ("v1", "Status"), f"{version} {kind}")
@@ -211,7 +204,7 @@ def errors_have_the_format_that_was_chosen(server):
     get(server, "/version", f"{PROTOBUF},application/json", kind="application/json")
 
 
-@chapter
+@story.told_of_both
 def discovery_in_protobuf(server):
     expect(opened(get(server, "/api"))[1] == "APIVersions", "/api")
     expect(opened(get(server, "/apis"))[1] == "APIGroupList", "/apis")
@@ -222,7 +215,7 @@ def discovery_in_protobuf(server):
     expect(b"watch" in [v for _, v in fields(first(pods, 4))], f"{pods!r}")
 
 
-@chapter
+@story.told_of_both
 def a_body_in_protobuf(server):
     message = write(1, write(1, "sent")) + write(2, write(1, "k") + write(2, "v"))
     headers = {"Content-Type": PROTOBUF, "Accept": PROTOBUF}
@@ -242,7 +235,7 @@ def a_body_in_protobuf(server):
     expect(status == 201 and first(opened(body)[2], 3, 1) == 0, f"{status} {body!r}")
 
 
-@chapter
+@story.told_of_both
 def a_scale_and_a_token_in_protobuf(server):
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"},
                   "spec": {"replicas": 0, "selector": {"matchLabels": {"a": "b"}},
@@ -289,7 +282,7 @@ GOOD_BODIES = {
 }
 
 
-@chapter
+@story.told_of_both
 def broken_bodies_are_refused(server):
     def send(body):
         return server.request("POST", f"{MAPS}?dryRun=All", body, {"Content-Type": PROTOBUF, "Accept": "application/json"})
@@ -316,7 +309,7 @@ def broken_bodies_have_the_same_texts(cardea, kube):
             expect(texts[0] == texts[1], f"{what}:\n  {texts[0]}\n  {texts[1]}")
 
 
-@chapter
+@story.told_of_both
 def a_watch_is_frames(server):
     server.request("DELETE", f"{MAPS}/seen")
     connection = server.connect()
@@ -337,7 +330,7 @@ def a_watch_is_frames(server):
     connection.close()
 
 
-@chapter
+@story.told_of_both
 def a_streaming_list_ends_with_a_bookmark(server):
     for accept, path, kind in ((PROTOBUF, MAPS, "ConfigMap"), (PARTIAL, MAPS, "PartialObjectMetadata"), (PARTIAL, WIDGETS, "PartialObjectMetadata")):
         connection = server.connect()
@@ -355,7 +348,7 @@ def a_streaming_list_ends_with_a_bookmark(server):
         connection.close()
 
 
-@chapter
+@story.told_of_both
 def an_error_in_a_watch_is_a_frame(server):
     connection = server.connect()
     connection.request("GET", f"{MAPS}?watch=1&resourceVersion=1", headers={"Accept": PROTOBUF})

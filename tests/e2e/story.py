@@ -119,6 +119,12 @@ class Story:
                 raise ValueError(f"chapter `{name}` needs `{other}`, which does not come before it")
         self.chapters[name] = Chapter(name, run, tuple(needs), using)
 
+    def told_of_both(self, run):
+        """A chapter about a parameter `server`, told of the thing `cardea` and again of the thing `kube`."""
+        self.add(run.__name__, run, using={"server": "cardea"})
+        self.add(f"{run.__name__}_in_kubernetes", run, using={"server": "kube"})
+        return run
+
     def main(self, arguments=None):
         sys.exit(self.tell(sys.argv[1:] if arguments is None else arguments))
 

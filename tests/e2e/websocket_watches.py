@@ -58,13 +58,6 @@ def kube(users):
         yield prepared(server)
 
 
-def chapter(run):
-    """Told of both servers."""
-    story.add(run.__name__, run, using={"server": "cardea"})
-    story.add(f"{run.__name__}_in_kubernetes", run, using={"server": "kube"})
-    return run
-
-
 # --- a client
 
 class Client:
@@ -139,7 +132,7 @@ WATCH = f"{MAPS}?watch=1&labelSelector=of%3Dstory"
 
 # --- the handshake
 
-@chapter
+@story.told_of_both
 def a_watch_becomes_a_socket_whose_messages_are_events(server):
     client = Client(server, WATCH)
     expect(client.status == 101, f"answers {client.status}")
@@ -156,7 +149,7 @@ def a_watch_becomes_a_socket_whose_messages_are_events(server):
     client.close()
 
 
-@chapter
+@story.told_of_both
 def the_one_protocol_that_a_client_offers_is_agreed_on(server):
     for protocol in ("base64.binary.k8s.io", "binary.k8s.io", "anything"):
         client = Client(server, WATCH, {"Sec-WebSocket-Protocol": protocol})
@@ -169,7 +162,7 @@ def the_one_protocol_that_a_client_offers_is_agreed_on(server):
     expect(client.refusal() == b"", "a refusal with a text")
 
 
-@chapter
+@story.told_of_both
 def protobuf_comes_in_binary_messages_without_lengths(server):
     client = Client(server, WATCH, {"Accept": PROTOBUF})
     expect(client.status == 101, f"answers {client.status}")
@@ -181,7 +174,7 @@ def protobuf_comes_in_binary_messages_without_lengths(server):
     expect(payload == one[4:4 + len(payload)], "over HTTP the same bytes have their length in front")
 
 
-@chapter
+@story.told_of_both
 def the_token_may_be_among_the_protocols_and_is_not_repeated(server):
     token = "base64url.bearer.authorization.k8s.io." + base64.urlsafe_b64encode(TOKEN.encode()).decode().rstrip("=")
     client = Client(server, WATCH, {"Sec-WebSocket-Protocol": f"{token}, base64.binary.k8s.io"}, certificate=False)
@@ -196,7 +189,7 @@ def the_token_may_be_among_the_protocols_and_is_not_repeated(server):
     expect(Client(server, WATCH, {"Sec-WebSocket-Protocol": f"{token}, a"}, certificate=False, without=("Connection",)).status != 101, "no upgrade is asked for")
 
 
-@chapter
+@story.told_of_both
 def wrong_handshakes_are_refused_at_once(server):
     for headers, without, status in (({}, ("Origin",), 403), ({"Origin": "null"}, (), 403), ({"Origin": "localhost"}, (), 403),
                                      ({}, ("Sec-WebSocket-Key",), 400), ({}, ("Sec-WebSocket-Version",), 400), ({"Sec-WebSocket-Version": "8"}, (), 400)):
@@ -208,7 +201,7 @@ def wrong_handshakes_are_refused_at_once(server):
         client.close()
 
 
-@chapter
+@story.told_of_both
 def errors_before_the_handshake_are_answered_as_over_http(server):
     for path, status in ((f"{MAPS}?watch=1&labelSelector=%21%21", 400), ("/api/v1/nothings?watch=1", 404)):
         client = Client(server, path)
@@ -216,7 +209,7 @@ def errors_before_the_handshake_are_answered_as_over_http(server):
     expect(Client(server, WATCH, certificate=False).status in (401, 403), "without credentials")
 
 
-@chapter
+@story.told_of_both
 def a_watch_of_a_later_revision_is_a_socket_too(server):
     revision = int(server.request("GET", MAPS)[2]["metadata"]["resourceVersion"])
     client = Client(server, f"{MAPS}?watch=1&resourceVersion={revision + 100_000}&timeoutSeconds=1")
@@ -226,14 +219,14 @@ def a_watch_of_a_later_revision_is_a_socket_too(server):
 
 # --- the end
 
-@chapter
+@story.told_of_both
 def a_watch_that_has_run_its_time_is_closed(server):
     client = Client(server, f"{WATCH}&timeoutSeconds=1")
     expect(closed_with(client) == 1000, "another code")
     expect(client.ends() == b"", "something after the close frame")
 
 
-@chapter
+@story.told_of_both
 def a_client_closes(server):
     client = Client(server, WATCH)
     client.event()
@@ -242,7 +235,7 @@ def a_client_closes(server):
     expect(client.ends() == b"", "something after the close frame")
 
 
-@chapter
+@story.told_of_both
 def pings_are_answered_and_messages_are_dropped(server):
     client = Client(server, f"{MAPS}?watch=1&labelSelector=of%3Dnothing")
     client.send(TEXT, b"hello")
@@ -257,7 +250,7 @@ def pings_are_answered_and_messages_are_dropped(server):
     client.close()
 
 
-@chapter
+@story.told_of_both
 def frames_without_a_mask_end_it(server):
     client = Client(server, f"{MAPS}?watch=1&labelSelector=of%3Dnothing")
     client.send(TEXT, b"hello", mask=None)
@@ -265,7 +258,7 @@ def frames_without_a_mask_end_it(server):
     client.ends()
 
 
-@chapter
+@story.told_of_both
 def a_message_without_end_is_refused_by_its_length(server):
     client = Client(server, f"{MAPS}?watch=1&labelSelector=of%3Dnothing")
     client.socket.sendall(bytes([0x82, 0xff]) + struct.pack(">Q", 1 << 40) + b"mask" + b"x" * 1000)

@@ -98,7 +98,8 @@ Task<Result<Matter>> matter_of(Call& call, const ReviewQuestion& q) {
   const Resource* namespaces = call.catalog->find("", "v1", "namespaces");
   if (!q.namespace_name.empty()) {
     Result<Value> space = co_await stored(call, *namespaces, "", q.namespace_name);
-    if (space) m.space = std::move(*space);
+    if (!space) co_return fail(space.error());
+    m.space = std::move(*space);
   }
   if (m.operation == "DELETE") {
     m.old_object = std::move(*content);
