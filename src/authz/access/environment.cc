@@ -99,12 +99,8 @@ Value json_or_null(const json::Value* document) {
 
 RequestValue::RequestValue(const Attributes& a) {
   const User& user = a.user;
-  Value* groups = groups_in_place_.data();
-  if (user.groups.size() > kMostInPlace) {
-    more_groups_.resize(user.groups.size());
-    groups = more_groups_.data();
-  }
-  for (std::size_t i = 0; i < user.groups.size(); ++i) groups[i] = Value::of_text(user.groups[i]);
+  groups_.reserve(user.groups.size());
+  for (const std::string& group : user.groups) groups_.push_back(Value::of_text(group));
   for (const auto& [key, texts] : user.extra) {
     std::vector<Value>& list = extra_lists_.emplace_back();
     for (const std::string& t : texts) list.push_back(Value::of_text(t));
@@ -113,7 +109,7 @@ RequestValue::RequestValue(const Attributes& a) {
   }
   extra_ = {.keys = extra_keys_.data(), .values = extra_values_.data()};
   user_values_ = {Value::of_text(user.name), Value::of_text(user.uid),
-                  Value::of_items(groups, user.groups.size()),
+                  Value::of_items(groups_.data(), groups_.size()),
                   Value::of_map(&extra_, extra_keys_.size())};
   user_ = {.keys = kUserKeys, .values = user_values_.data()};
   values_ = {Value::of_map(&user_, std::size(kUserKeys)),

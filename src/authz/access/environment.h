@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <boost/container/small_vector.hpp>
 #include <memory>
 #include <span>
 
@@ -64,8 +65,7 @@ class RequestValue {
  private:
   static constexpr std::size_t kMostInPlace = 32;
 
-  std::array<cel::Value, kMostInPlace> groups_in_place_;
-  std::vector<cel::Value> more_groups_;
+  boost::container::small_vector<cel::Value, kMostInPlace> groups_;
   std::vector<std::vector<cel::Value>> extra_lists_;
   std::vector<cel::Value> extra_keys_, extra_values_;
   cel::MapNode extra_, user_, node_;

@@ -12,6 +12,8 @@ namespace {
 constexpr std::uint64_t kAnySubject = 0x2545f4914f6cdd1d;
 // A policy that lists more combinations than this is found by fewer parts.
 constexpr std::size_t kMostKeys = 256;
+// A subject with no more policies than this keeps them together, which saves a search by each form.
+constexpr std::size_t kFew = 4;
 
 std::uint64_t mixed(std::uint64_t key, std::uint64_t part, std::uint64_t place) {
   return rbac::folded_product(key ^ (part + place), 0x9e3779b97f4a7c15);
@@ -21,6 +23,17 @@ const std::vector<std::string> kAny = {""};
 const std::vector<std::string>& values(const std::optional<std::vector<std::string>>& part,
                                        bool counts) {
   return part && counts ? *part : kAny;
+}
+
+// Whether a policy would be found by the whole key of a request of its subject.
+bool reaches(const Policy& policy, const Attributes& a) {
+  auto has = [](const std::optional<std::vector<std::string>>& part, std::string_view value) {
+    return !part || std::ranges::find(*part, value) != part->end();
+  };
+  const Policy::Reach& reach = policy.reach();
+  const bool is_denial_of_names = policy.effect() == Policy::Effect::kDeny && a.name.empty();
+  return has(reach.resources, a.resource) && has(reach.namespaces, a.namespace_name) &&
+         (is_denial_of_names || has(reach.names, a.name));
 }
 
 }  // namespace
@@ -46,17 +59,24 @@ std::uint64_t Index::key_of(std::uint64_t subject, std::uint8_t form, std::uint6
 
 template <typename Wanted>
 void Index::look(const Attributes& a, Found& out, Wanted wanted) const {
-  std::uint64_t resource = hash(a.resource), space = hash(a.namespace_name), name = hash(a.name);
+  auto take = [&](const Policy* p) {
+    if (wanted(*p) && p->selects(a) && std::ranges::find(out, p) == out.end()) out.push_back(p);
+  };
   auto look_for = [&](std::uint64_t subject) {
-    const Bucket* forms = bucket_at(subject);
-    if (!forms) return;
+    const Bucket* all = bucket_at(subject);
+    if (!all) return;
+    if (!all->is_crowded) {
+      for (const PolicyPtr& p : all->policies)
+        if (reaches(*p, a)) take(p.get());
+      return;
+    }
+    const std::uint64_t resource = hash(a.resource), space = hash(a.namespace_name),
+                        name = hash(a.name);
     for (std::uint8_t form = 0; form < kForms; ++form) {
-      if (forms->forms[form] == 0) continue;
+      if (all->forms[form] == 0) continue;
       const Bucket* bucket = bucket_at(key_of(subject, form, resource, space, name));
       if (!bucket) continue;
-      for (const PolicyPtr& p : bucket->policies)
-        if (wanted(*p) && p->selects(a) && std::ranges::find(out, p.get()) == out.end())
-          out.push_back(p.get());
+      for (const PolicyPtr& p : bucket->policies) take(p.get());
     }
   };
   look_for(any_subject());
@@ -120,6 +140,17 @@ void Index::for_each_selecting(const Attributes& attributes,
   for_each([&](const Policy& p) { return p.selects_for_some(attributes); }, visit);
 }
 
+void Index::change_few(Bucket& subject, const PolicyPtr& policy, bool is_there) {
+  if (subject.is_crowded) return;
+  if (!is_there)
+    std::erase(subject.policies, policy);
+  else if (std::ranges::find(subject.policies, policy) == subject.policies.end())
+    subject.policies.push_back(policy);
+  if (subject.policies.size() <= kFew) return;
+  subject.policies.clear();
+  subject.is_crowded = true;
+}
+
 void Index::change(const PolicyPtr& policy, bool is_there) {
   Policy::Reach reach = policy->reach();
   const bool denies = policy->effect() == Policy::Effect::kDeny;
@@ -154,9 +185,10 @@ void Index::change(const PolicyPtr& policy, bool is_there) {
           else
             std::erase(bucket.policies, policy);
           if (bucket.policies.empty()) erase(key);
-          Bucket& forms = edit(subject);
-          forms.forms[form] += is_there ? 1 : -1;
-          if (std::ranges::all_of(forms.forms, [](std::uint32_t n) { return n == 0; }))
+          Bucket& all = edit(subject);
+          all.forms[form] += is_there ? 1 : -1;
+          change_few(all, policy, is_there);
+          if (std::ranges::all_of(all.forms, [](std::uint32_t n) { return n == 0; }))
             erase(subject);
         }
   };

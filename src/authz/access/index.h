@@ -14,7 +14,8 @@ using PolicyPtr = std::shared_ptr<const Policy>;
 
 // All access policies at one moment, indexed by subject, resource, namespace and name; each
 // part is a value or "any". A decision looks up its own values and "any", for the combinations
-// that exist; it never visits other policies.
+// that exist, or the few policies of a subject that has no more. It never visits the policies of
+// other subjects.
 //
 // Copying shares everything. A copy that is not shared yet may be changed, at the cost of the
 // change. Afterwards it is read from any thread without locks.
@@ -55,12 +56,17 @@ class Index {
 
   struct Bucket : Counted {
     std::uint64_t key = 0;
-    std::vector<PolicyPtr> policies;               // of a whole key
+    std::vector<PolicyPtr> policies;  // of a whole key; of a subject: all, while they are few
     std::array<std::uint32_t, kForms> forms = {};  // of a subject: how many of each form there are
+    bool is_crowded = false;  // a subject that has had many, found by whole keys until all are gone
 
     explicit Bucket(std::uint64_t k) : key(k) {}
     Bucket(const Bucket& other)
-        : Counted(), key(other.key), policies(other.policies), forms(other.forms) {}
+        : Counted(),
+          key(other.key),
+          policies(other.policies),
+          forms(other.forms),
+          is_crowded(other.is_crowded) {}
   };
   struct BucketTraits {
     using Item = Bucket*;
@@ -90,6 +96,7 @@ class Index {
                               std::uint64_t space, std::uint64_t name);
 
   void change(const PolicyPtr& policy, bool is_there);
+  static void change_few(Bucket& subject, const PolicyPtr& policy, bool is_there);
   // Each once, in the order of namespaces and names.
   void for_each(const std::function<bool(const Policy&)>& wanted,
                 const std::function<void(const Policy&)>& visit) const;

@@ -58,9 +58,8 @@ std::string NamedResidue::text() const {
 
 ResidualRuns::ResidualRuns(const ConditionData& data, SecondaryChecks& checks,
                            ConditionMeter* meter)
-    : data_(data), meter_(meter), name_(data.object_name()) {
+    : data_(data), meter_(meter) {
   bind(variables_, data);
-  variables_[Language::kRequest] = name_.get();
   asks_ = {.asks = &checks};
   resource_.asks = &checks;
   resource_.query = {.group = data.group,
@@ -99,19 +98,22 @@ Truth ResidualRuns::evaluate(const Condition& c, std::string& error) {
     error = "does not compile";
     return Truth::kError;
   }
-  prepare(**program);
+  prepare((*program)->root().reads);
   return verdict(budget_.run(**program, variables_), error);
 }
 
 Truth ResidualRuns::run(const Residue& rest, std::string& error) {
-  prepare(rest.residual().program());
+  if (const cel::Node* node = rest.residual().node()) prepare(node->reads);
   return verdict(budget_.run(rest.residual(), variables_), error);
 }
 
-void ResidualRuns::prepare(const cel::Program& program) {
-  if (has_space_ || (program.root().reads & cel::slot_bit(Language::kNamespaceObject)) == 0) return;
-  variables_[Language::kNamespaceObject] = json_or_null(data_.space());
-  has_space_ = true;
+void ResidualRuns::prepare(std::uint64_t reads) {
+  const std::uint64_t missing = reads & ~prepared_;
+  prepared_ |= reads;
+  if (missing & cel::slot_bit(Language::kRequest))
+    variables_[Language::kRequest] = name_.emplace(data_.object_name()).get();
+  if (missing & cel::slot_bit(Language::kNamespaceObject))
+    variables_[Language::kNamespaceObject] = json_or_null(data_.space());
 }
 
 }  // namespace cardea::authz::access

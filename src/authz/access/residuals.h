@@ -80,17 +80,17 @@ class ResidualRuns : public ConditionEvaluator {
  private:
   Truth evaluate(const Condition& condition, std::string& error);
   Truth run(const Residue& rest, std::string& error);
-  // Provides the values that `program` may read.
-  void prepare(const cel::Program& program);
+  // Provides the values that an expression with these `reads` may read.
+  void prepare(std::uint64_t reads);
 
   const ConditionData& data_;
   ConditionMeter* meter_;
   Budget budget_{2 * kMostTogether};
   Variables variables_;
-  bool has_space_ = false;
+  std::uint64_t prepared_ = 0;  // slots, as Node::reads counts them
   cel::AuthorizerHandle asks_, resource_;
   std::optional<RequestValue> impersonated_;
-  NameValue name_;
+  std::optional<NameValue> name_;
 };
 
 }  // namespace cardea::authz::access

@@ -168,7 +168,7 @@ Explanation because(const std::shared_ptr<const Index>& index, const Found& foun
   return {index, Index::key(*found.grant, found.rule)};
 }
 
-Decision combined(const std::shared_ptr<const Index>& index, Level level) {
+Decision combined(const std::shared_ptr<const Index>& index, Level& level) {
   if (level.deny.grant) {
     if (level.deny_is_by_name)
       return Decision::deny(cat(because(index, level.deny).text(), ": ", kAskByName));
@@ -232,13 +232,13 @@ Decision decide(const std::shared_ptr<const Index>& index, const Attributes& a,
   if (master) {
     Level level;
     asking.look(*master, false, level);
-    first = combined(index, std::move(level));
+    first = combined(index, level);
     if (is_final(first)) return first;
   }
   if (!local) return first;
   Level level;
   asking.look(*local, false, level);
-  return joined(std::move(first), combined(index, std::move(level)));
+  return joined(std::move(first), combined(index, level));
 }
 
 Answer decide_with_reasons(const std::shared_ptr<const Index>& index, const Attributes& a,

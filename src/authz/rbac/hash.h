@@ -14,6 +14,20 @@ inline std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
+// Up to seven bytes as one number, without a loop: the bytes in the middle count twice. Texts of
+// equal size with equal numbers are equal.
+inline std::uint64_t last_bytes(const char* at, std::size_t size) {
+  if (size >= 4) {
+    std::uint32_t first, last;
+    std::memcpy(&first, at, 4);
+    std::memcpy(&last, at + size - 4, 4);
+    return first | static_cast<std::uint64_t>(last) << 32;
+  }
+  if (size == 0) return 0;
+  auto byte = [&](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(at[i])}; };
+  return byte(0) | byte(size / 2) << 8 | byte(size - 1) << 16;
+}
+
 // Eight bytes at a time; for names of subjects, namespaces and roles.
 inline std::uint64_t hash_name(std::string_view text, std::uint64_t seed = 0) {
   constexpr std::uint64_t kFirst = 0xa0761d6478bd642f, kSecond = 0xe7037ed1a0b428db;
@@ -25,10 +39,7 @@ inline std::uint64_t hash_name(std::string_view text, std::uint64_t seed = 0) {
     std::memcpy(&word, at, 8);
     h = folded_product(h ^ word, kSecond);
   }
-  std::uint64_t word = 0;
-  for (std::size_t i = 0; i < left; ++i)
-    word |= static_cast<std::uint64_t>(static_cast<unsigned char>(at[i])) << (8 * i);
-  return folded_product(h ^ word, kFirst);
+  return folded_product(h ^ last_bytes(at, left), kFirst);
 }
 
 // Of a subject within a namespace, from the hashes of both.

@@ -132,10 +132,7 @@ bool pays_root(const Node& n) {
 
 Value equality(const Node& n, Frame& f);
 
-// `decisive` is the value that settles the whole expression: false for &&, true for
-//
-//
-// .
+// `decisive` is the value that settles the whole expression: false for &&, true for ||.
 [[gnu::noinline]] Value logical(const Node& n, Frame& f, bool decisive) {
   Value problem;
   for (const Node* term : n.children()) {

@@ -227,6 +227,11 @@ Value map_find(const Value& map, const Value& key) {
   }
   if (map.form != Value::kOwn) return key.is_string() ? map_find(map, key.string()) : Value();
   const MapNode& node = *map.map;
+  if (node.index == nullptr && key.is_string()) {
+    for (std::uint32_t i = 0; i < map.size; ++i)
+      if (node.keys[i].is_string() && node.keys[i].string() == key.string()) return node.values[i];
+    return {};
+  }
   if (node.index == nullptr) {
     for (std::uint32_t i = 0; i < map.size; ++i)
       if (equal(node.keys[i], key)) return node.values[i];
