@@ -8,7 +8,9 @@
 #include <openssl/rsa.h>
 #include <openssl/x509v3.h>
 
+#include <atomic>
 #include <ctime>
+#include <future>
 
 #include "base/strings.h"
 #include "crypto/freed.h"
@@ -59,6 +61,32 @@ bool add_extension(X509* certificate, X509* issuer, int nid, const std::string& 
   X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
   crypto::ExtensionPtr extension(X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str()));
   return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
+}
+
+// An RSA key of 2048 bits. How long the search for its primes takes is a matter of luck, so two
+// threads search and the first ends the other.
+KeyPtr make_rsa_key() {
+  std::atomic<bool> is_found = false;
+  auto search = [&is_found] {
+    KeyPtr key;
+    crypto::KeyContextPtr context(EVP_PKEY_CTX_new_from_name(nullptr, "RSA", nullptr));
+    if (!context || EVP_PKEY_keygen_init(context.get()) != 1 ||
+        EVP_PKEY_CTX_set_rsa_keygen_bits(context.get(), 2048) != 1)
+      return key;
+    EVP_PKEY_CTX_set_app_data(context.get(), &is_found);
+    EVP_PKEY_CTX_set_cb(context.get(), [](EVP_PKEY_CTX* one) {
+      return static_cast<std::atomic<bool>*>(EVP_PKEY_CTX_get_app_data(one))->load() ? 0 : 1;
+    });
+    EVP_PKEY* made = nullptr;
+    if (EVP_PKEY_generate(context.get(), &made) == 1) is_found = true;
+    key.reset(made);
+    return key;
+  };
+  auto other = std::async(std::launch::async, search);
+  KeyPtr own = search();
+  KeyPtr others = other.get();
+  ERR_clear_error();  // the one that was ended has left its reason
+  return own ? std::move(own) : std::move(others);
 }
 
 X509Ptr blank(EVP_PKEY* key) {
@@ -112,7 +140,7 @@ Result<Identity> issue(const Identity& authority, const CertificateRequest& requ
   KeyPtr issuer_key(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, nullptr, nullptr));
   if (!issuer || !issuer_key) return openssl_error("reading the certificate authority");
 
-  KeyPtr key(request.for_server ? EVP_EC_gen("P-256") : EVP_RSA_gen(2048));
+  KeyPtr key(request.for_server ? EVP_EC_gen("P-256") : make_rsa_key().release());
   if (!key) return openssl_error("making a key");
   X509Ptr certificate = blank(key.get());
   X509_NAME* subject = X509_get_subject_name(certificate.get());

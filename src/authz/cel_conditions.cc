@@ -4,6 +4,7 @@
 #include "base/result.h"
 #include "cel/environments.h"
 #include "cel/eval/evaluate.h"
+#include "cel/known_texts.h"
 
 namespace cardea::authz {
 namespace {
@@ -87,15 +88,17 @@ CelConditions::CelConditions(const ConditionData& data, SecondaryChecks& checks)
 
 Truth CelConditions::truth(const Condition& c, std::string& error) {
   if (!is_cel_type(c.type) || c.text.empty()) return Truth::kUnevaluatable;
-  auto program = cel::compile(c.text, environment());
+  // A webhook answers many requests with the same texts.
+  thread_local cel::KnownTexts texts(environment());
+  const std::shared_ptr<const cel::Program> program = texts.compiled(c.text);
   if (!program) return Truth::kUnevaluatable;
   const std::uint32_t space = environment()->find_variable("namespaceObject")->slot;
-  if (!has_space_ && ((*program)->root().reads & cel::slot_bit(space)) != 0) {
+  if (!has_space_ && (program->root().reads & cel::slot_bit(space)) != 0) {
     variables_[space] = json_or_null(data_.space());
     has_space_ = true;
   }
   cel::Evaluation evaluation(kLimits);
-  cel::Value v = evaluation.run(**program, variables_);
+  cel::Value v = evaluation.run(*program, variables_);
   if (v.is_true()) return Truth::kTrue;
   if (v.is_false()) return Truth::kFalse;
   if (evaluation.limit_exceeded()) return Truth::kUnevaluatable;

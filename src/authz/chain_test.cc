@@ -292,17 +292,21 @@ TEST(Chain, NamesThatDoNotTellAuthorizersApartFailClosed) {
   }
 }
 
-TEST(Conditions, WhatItsAuthorCheckedIsStillLimited) {
+TEST(Conditions, LimitsAreForTheSetsOfOthers) {
   Conditions::Set set{
       .conditions = {{.effect = Effect::kAllow, .id = "a"}, {.effect = Effect::kDeny, .id = "b"}}};
   EXPECT_EQ(conditional_on(set, Author::kOwnChecked).kind, Kind::kConditional);
   Conditions::Set twice = set, many = set, long_text = set, described = set;
   twice.conditions[1].id = "a";
-  many.conditions.resize(kMostConditions + 1, set.conditions[1]);
+  for (std::size_t i = 2; i <= kMostConditions; ++i)
+    many.conditions.push_back({.effect = Effect::kAllow, .id = cat("more-", i)});
   long_text.conditions[0].text.assign(kLongestCondition + 1, 'x');
   described.conditions[0].description.assign(kLongestDescription + 1, 'x');
-  for (const Conditions::Set& wrong : {twice, many, long_text, described}) {
-    Decision d = conditional_on(wrong, Author::kOwnChecked);
+  EXPECT_EQ(conditional_on(twice, Author::kOwnChecked).kind, Kind::kDeny);
+  for (const Conditions::Set& large : {many, long_text, described}) {
+    EXPECT_EQ(conditional_on(large, Author::kOwnChecked).kind, Kind::kConditional);
+    EXPECT_EQ(conditional_on(large, Author::kOwn).kind, Kind::kConditional);
+    Decision d = conditional_on(large, Author::kThirdParty);
     EXPECT_EQ(d.kind, Kind::kDeny);
     EXPECT_FALSE(d.error.empty());
   }
@@ -322,9 +326,9 @@ TEST(Conditions, LengthsAreOfBytes) {
   for (int i = 0; i < 512; ++i) description += two_bytes;
   Conditions::Set set{
       .conditions = {{.effect = Effect::kAllow, .id = "x", .description = description}}};
-  EXPECT_EQ(conditional_on(set).kind, Kind::kConditional);
+  EXPECT_EQ(conditional_on(set, Author::kThirdParty).kind, Kind::kConditional);
   set.conditions[0].description += "!";
-  EXPECT_EQ(conditional_on(set).kind, Kind::kNoOpinion);
+  EXPECT_EQ(conditional_on(set, Author::kThirdParty).kind, Kind::kNoOpinion);
 }
 
 TEST(Evaluation, TheFailureModeOfAWebhookDecidesAboutErrorsInDenyConditions) {

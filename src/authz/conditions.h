@@ -91,6 +91,8 @@ class Conditions {
   Outcomes possible_;
 };
 
+// Limits of what another server sends, and of what is sent to one. Inside a server a set may be
+// larger.
 inline constexpr std::size_t kMostConditions = 128;       // of one set, all effects together
 inline constexpr std::size_t kLongestCondition = 10240;   // bytes of its text
 inline constexpr std::size_t kLongestDescription = 1024;  // bytes
@@ -110,9 +112,10 @@ enum class Author : std::uint8_t {
   kThirdParty,
 };
 
-// The answer for a set of conditions. A broken limit, an id or type that is not a label key, or
-// a repeated id fails the whole set: Deny if it had a Deny condition, else NoOpinion, with an
-// error. A set without an Allow or Deny condition has no opinion, whatever its ids are.
+// The answer for a set of conditions. A limit that a third party breaks, an id or type that is
+// not a label key, or a repeated id fails the whole set: Deny if it had a Deny condition, else
+// NoOpinion, with an error. A set without an Allow or Deny condition has no opinion, whatever its
+// ids are.
 Decision conditional_on(Conditions::Set set, Author author = Author::kOwn);
 
 // The combined answer of a chain: the only outcome that is left, with the reason of its

@@ -171,7 +171,7 @@ void append_digits(std::string& out, unsigned value, unsigned width) {
   out.append(at, std::end(buffer));
 }
 
-// Without the zone: `2026-01-31T12:00:00`. Every request prints one.
+// Without the zone: `2026-01-31T12:00:00`.
 std::string print_seconds(Timestamp at) {
   using namespace std::chrono;
   const sys_seconds moment{seconds(at.seconds)};

@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "cel/environments.h"
 #include "cel/eval/evaluate.h"
+#include "cel/known_texts.h"
 #include "cel/partial/partial.h"
 #include "cel/syntax/parser.h"
 #include "cel/syntax/print.h"
@@ -263,5 +264,21 @@ TEST(Syntax, ErrorsOfHostileTextsStayFew) {
     EXPECT_LT(parsed.source->format(parsed.issues).size(), 1u << 20) << piece;
   }
 }
+
+TEST(KnownTexts, CompilesEachTextOnceAndHoldsFew) {
+  KnownTexts texts(extended_environment().share());
+  const auto first = texts.compiled("1 + 1 == 2");
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(texts.compiled("1 + 1 == 2"), first);
+  EXPECT_EQ(texts.compiled("1 +"), nullptr);
+  EXPECT_EQ(texts.compiled("1 +"), nullptr);
+  EXPECT_EQ(texts.size(), 2u);
+  for (std::size_t i = 0; i < 3'000; ++i) {
+    ASSERT_NE(texts.compiled(cat(i, " > 0")), nullptr);
+    ASSERT_LE(texts.size(), KnownTexts::kMostBytes / 1'024);
+  }
+  EXPECT_NE(first, nullptr);  // stays alive for its user
+}
+
 }  // namespace
 }  // namespace cardea::cel

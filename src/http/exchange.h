@@ -70,6 +70,10 @@ class Exchange {
 
   // The handler needs the body of the request no more, and goes on for long. Loop thread only.
   virtual void forget_body() {}
+  // After Handler::wants_body has returned true: the body is not needed after all. A request whose
+  // body is still being read is handled now, as if wants_body had returned false. Loop thread only,
+  // and not inside wants_body.
+  virtual void withhold_body() {}
 
   // Ends HTTP on the connection: sends `head`, a 101, and from then on bytes go in both directions.
   // Null if that is impossible (over HTTP/2 and HTTP/1.0, or with a body that was not read): then

@@ -235,6 +235,14 @@ void Http1Session::on_head(std::string_view rest) {
   if (parser_.expects_continue() && rest.empty()) output_.append("HTTP/1.1 100 Continue\r\n\r\n");
 }
 
+void Http1Session::withhold_body(PostedExchange& exchange) {
+  if (building_.get() != &exchange || !reading_body_) return;
+  exchange.forget_body();
+  exchange.request().body_withheld = true;
+  close_after_ = true;
+  dispatch();
+}
+
 void Http1Session::on_body() {
   Request& request = building_->request();
   if (request.body.size() + parser_.body().size() > worker_.options().max_body) {

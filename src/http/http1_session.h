@@ -49,6 +49,7 @@ class Http1Session final : public Session,
   bool begin_upgrade(PostedExchange&, const Response& head,
                      std::shared_ptr<Receiver> receiver) override;
   void read_on(PostedExchange&) override;
+  void withhold_body(PostedExchange& exchange) override;
 
   void on_timer();
   void close_politely();

@@ -366,6 +366,44 @@ TEST_F(Http2AbuseTest, SlowReadersOfManyStreamsAreResetAndHoldNothing) {
   while (large.use_count() > 1) std::this_thread::yield();
 }
 
+TEST_F(Http2AbuseTest, AnswersThatWaitToBeCompressedAreBounded) {
+  const auto large = std::make_shared<const std::string>(8u << 20, 'x');
+  std::atomic<int> handled{0};
+  handler_.answer = [&](const std::shared_ptr<Exchange>& exchange) {
+    ++handled;
+    exchange->respond({.body = Body(Piece::of(large)), .gzip = true});
+  };
+  start();
+  Http2Client client(
+      port_, {.gives_windows = false, .settings = {{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 1}}});
+  std::vector<std::int32_t> ids;
+  for (int i = 0; i < 100; ++i) ids.push_back(client.request("GET", "/"));
+  for (int i = 0; i < 10; ++i) client.round_trip();
+  EXPECT_EQ(handled, 8);  // 64 MiB
+  // Those that wait have their turn when others end.
+  for (int i = 0; i < 8; ++i) client.reset(ids[static_cast<std::size_t>(i)]);
+  while (handled < 16) client.round_trip();
+}
+
+TEST_F(Http2AbuseTest, BodiesThatAreBeingReadAreBoundedForTheServer) {
+  hold_everything();
+  start({.max_bodies = 2u << 20});
+  const std::string part(200u << 10, 'x');
+  std::vector<std::unique_ptr<Http2Client>> clients;
+  int refused = 0;
+  for (int i = 0; i < 8; ++i) {
+    auto& client = *clients.emplace_back(std::make_unique<Http2Client>(port_));
+    std::vector<std::int32_t> ids;
+    for (int k = 0; k < 4; ++k) ids.push_back(client.request("PUT", "/", {}, {}, false));
+    client.round_trip();  // all of them have begun while there was room
+    for (const auto id : ids) client.send_body(id, part, false);
+    for (int trip = 0; trip < 5; ++trip) client.round_trip();
+    for (const auto id : ids) refused += client.answers[id].status == 429;
+  }
+  EXPECT_GE(refused, 32 - 11);
+  EXPECT_LT(refused, 32);
+}
+
 TEST_F(Http2AbuseTest, LargeBodiesAreReadAFewAtATime) {
   hold_everything();
   start();
@@ -434,7 +472,8 @@ TEST_F(Http2AbuseTest, BodiesThatHandlersHoldAreBoundedForTheServer) {
   EXPECT_LE(handled(), 4u);
   EXPECT_GE(refused, 1);
   TestClient old(port_);
-  old.send(cat("PUT / HTTP/1.1\r\nHost: t\r\nContent-Length: ", body.size(), "\r\n\r\n"));
+  old.send(cat("PUT / HTTP/1.1\r\nHost: t\r\nContent-Length: ", body.size(), "\r\n\r\n",
+               std::string(100'000, 'x')));
   EXPECT_THAT(old.read_until("\r\n\r\n"), ::testing::StartsWith("HTTP/1.1 429"));
   EXPECT_EQ(Http2Client(port_).get("/others").status, 200);
   let_go();

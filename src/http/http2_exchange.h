@@ -10,6 +10,33 @@
 
 namespace cardea::http {
 
+// A part of a sum of bytes that others add to as well. It counts until it is given back or
+// destroyed.
+class Portion {
+ public:
+  using Sum = std::atomic<std::size_t>;
+
+  Portion() = default;
+  ~Portion() { give_back(); }
+  Portion(const Portion&) = delete;
+  Portion& operator=(const Portion&) = delete;
+
+  // Returns the sum. Always to the same one.
+  std::size_t add(const std::shared_ptr<Sum>& sum, std::size_t bytes) {
+    sum_ = sum;
+    bytes_ += bytes;
+    return sum_->fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  }
+  void give_back() {
+    if (auto sum = std::move(sum_)) sum->fetch_sub(bytes_, std::memory_order_relaxed);
+    bytes_ = 0;
+  }
+
+ private:
+  std::shared_ptr<Sum> sum_;
+  std::size_t bytes_ = 0;
+};
+
 // An exchange of an HTTP/2 connection: one stream of it. What is declared here belongs to the
 // loop's thread, except for the count.
 class Http2Exchange final : public PostedExchange, public Http2Stream {
@@ -27,10 +54,7 @@ class Http2Exchange final : public PostedExchange, public Http2Stream {
   };
 
   using PostedExchange::PostedExchange;
-  ~Http2Exchange() override {
-    count_down();
-    forget_head();
-  }
+  ~Http2Exchange() override { count_down(); }
 
   bool is_counted() const { return running_ != nullptr; }
   void count_up(std::shared_ptr<Running> running) {
@@ -42,18 +66,11 @@ class Http2Exchange final : public PostedExchange, public Http2Stream {
     if (auto counted = std::move(running_)) counted->fetch_sub(1, std::memory_order_relaxed);
   }
 
-  // How many bytes of heads a connection holds, and this exchange's part of them. It counts until
-  // the head is gone, which may be later than the stream.
-  using Heads = std::atomic<std::size_t>;
-  std::size_t add_head(const std::shared_ptr<Heads>& heads, std::size_t bytes) {
-    heads_ = heads;
-    head_bytes_ += bytes;
-    return heads_->fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  }
-  void forget_head() {
-    if (auto heads = std::move(heads_)) heads->fetch_sub(head_bytes_, std::memory_order_relaxed);
-    head_bytes_ = 0;
-  }
+  void hold_answer(std::size_t bytes) override { answer.add(answers, bytes); }
+
+  Portion head;                           // counts until it is gone, maybe later than the stream
+  Portion answer;                         // that is whole, and not written yet
+  std::shared_ptr<Portion::Sum> answers;  // of all streams
 
   std::size_t place = 0;        // among the session's
   std::size_t length = 0;       // of the body, as announced
@@ -68,8 +85,6 @@ class Http2Exchange final : public PostedExchange, public Http2Stream {
 
  private:
   std::shared_ptr<Running> running_;
-  std::shared_ptr<Heads> heads_;
-  std::size_t head_bytes_ = 0;
 };
 
 }  // namespace cardea::http

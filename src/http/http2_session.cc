@@ -150,6 +150,7 @@ Http2Stream* Http2Session::on_stream(std::int32_t id) {
                                                   worker_.options().max_stream_pending);
   exchange->id = id;
   exchange->place = exchanges_.size();
+  exchange->answers = answers_held_;
   Request& request = exchange->request();
   request.method.clear();
   request.target.clear();
@@ -161,7 +162,7 @@ void Http2Session::on_field(Http2Stream& stream, std::string_view name, std::str
   Http2Exchange& exchange = exchange_of(stream);
   Request& request = exchange.request();
   // A few bytes can name a long field again and again, on every stream.
-  if (exchange.add_head(heads_held_, kFieldCost + name.size() + value.size()) > kMaxHeads) {
+  if (exchange.head.add(heads_held_, kFieldCost + name.size() + value.size()) > kMaxHeads) {
     exchange.refusal = 431;
     return;
   }
@@ -246,6 +247,15 @@ void Http2Session::ask_for_bodies() {
   }
 }
 
+void Http2Session::withhold_body(PostedExchange& posted) {
+  Http2Exchange& exchange = exchange_of(posted);
+  if (exchange.stage != Http2Exchange::Stage::kBody) return;
+  exchange.forget_body();
+  exchange.request().body_withheld = true;
+  make_ready(exchange);
+  process_soon();
+}
+
 void Http2Session::on_data(Http2Stream& stream, std::string_view bytes) {
   Http2Exchange& exchange = exchange_of(stream);
   if (exchange.stage != Http2Exchange::Stage::kBody) return;
@@ -257,6 +267,10 @@ void Http2Session::on_data(Http2Stream& stream, std::string_view bytes) {
   }
   request.body.append(bytes);
   exchange.body_share.grow_to(request.body.size(), bodies_);
+  if (!worker_.bodies()->has_room(0)) {
+    exchange.forget_body();
+    return refuse(exchange, 429, kTooManyBodies);
+  }
   exchange.not_granted += bytes.size();
   if (exchange.not_granted > Http2Wire::kStreamWindow / 2) grant(exchange);
 }
@@ -312,7 +326,8 @@ bool Http2Session::is_full() const {
 }
 
 bool Http2Session::may_dispatch() const {
-  return state_ == State::kOpen && !ready_.empty() && wire_.unsent() < kMaxAnswers;
+  return state_ == State::kOpen && !ready_.empty() &&
+         wire_.unsent() + answers_held_->load(std::memory_order_relaxed) < kMaxAnswers;
 }
 
 // A stream that was reset before its turn costs the handler nothing.
@@ -340,7 +355,7 @@ void Http2Session::handle(const ExchangePtr& exchange) {
 
 void Http2Session::give_back(Http2Exchange& exchange) {
   worker_.give_back(std::move(exchange.request()));
-  exchange.forget_head();
+  exchange.head.give_back();
   exchange.body_share.give_back();
 }
 

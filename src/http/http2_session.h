@@ -48,6 +48,7 @@ class Http2Session final : public Session,
   void begin_stream(PostedExchange& exchange, const Response& head) override;
   void send_pieces(PostedExchange& exchange, std::vector<Piece> pieces, bool last) override;
   void abort(PostedExchange& exchange) override;
+  void withhold_body(PostedExchange& exchange) override;
 
   Http2Stream* on_stream(std::int32_t id) override;
   void on_field(Http2Stream& stream, std::string_view name, std::string_view value) override;
@@ -108,7 +109,8 @@ class Http2Session final : public Session,
   std::vector<ExchangePtr> large_;      // wait until they may send more of their bodies
   std::shared_ptr<Http2Exchange::Running> running_;
   std::shared_ptr<BodyBudget> bodies_;
-  std::shared_ptr<Http2Exchange::Heads> heads_held_ = std::make_shared<Http2Exchange::Heads>(0);
+  std::shared_ptr<Portion::Sum> heads_held_ = std::make_shared<Portion::Sum>(0);
+  std::shared_ptr<Portion::Sum> answers_held_ = std::make_shared<Portion::Sum>(0);
   net::SteadyTime heard_{};       // the client sent something
   net::SteadyTime wrote_{};       // the client took something
   net::SteadyTime idle_since_{};  // the last stream ended

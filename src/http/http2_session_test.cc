@@ -226,6 +226,22 @@ TEST_P(Http2Test, ABodyThatNobodyWantsEndsItsStreamAndNotTheConnection) {
   EXPECT_EQ(client->get("/next").status, 403);
 }
 
+TEST_P(Http2Test, ABodyThatIsWithheldLaterIsNotWaitedFor) {
+  handler_.withholds = true;
+  handler_.answer = [&](const std::shared_ptr<Exchange>& exchange) {
+    exchange->respond({.status = exchange->request().body_withheld ? 403 : 200, .body = "no"});
+  };
+  start({.linger_timeout = milliseconds(20)});
+  auto client = connect();
+  const auto id = client->request("POST", "/", {{"content-length", "3000000"}}, {}, false);
+  EXPECT_EQ(client->closed(id).status, 403);
+  EXPECT_EQ(client->get("/next").status, 200);
+  // Over HTTP/1 the connection ends with the answer.
+  TestClient old(port_, GetParam(), 0, "http/1.1");
+  old.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 3000000\r\n\r\nabc");
+  EXPECT_THAT(old.read_until("\r\n\r\n"), StartsWith("HTTP/1.1 403"));
+}
+
 TEST_P(Http2Test, AClientThatEndsItsUnwantedBodyIsNotReset) {
   handler_.wants = false;
   start({.linger_timeout = std::chrono::minutes(10)});

@@ -159,10 +159,12 @@ bool is_token(std::string_view text) {
 }
 
 bool is_field_value(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) {
+  bool is_good = true;  // all bytes are looked at, many at once
+  for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    return (byte >= 0x20 && byte != 0x7f) || byte == '\t';
-  });
+    is_good &= ((byte >= 0x20) & (byte != 0x7f)) | (byte == '\t');
+  }
+  return is_good;
 }
 
 Piece Piece::of(std::string text) {

@@ -16,6 +16,7 @@ PostedExchange::PostedExchange(Sender& sender, net::Loop& loop, Request memory,
 void PostedExchange::respond(Response response) {
   if (response.gzip && request_.method != "HEAD") {
     is_whole_ = true;
+    hold_answer(response.body.size());
     return respond_compressed(*this, std::move(response));
   }
   CARDEA_CHECK(!answered_.exchange(true));

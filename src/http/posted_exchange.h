@@ -29,6 +29,7 @@ class PostedExchange : public Exchange,
       return false;
     }
     virtual void read_on(PostedExchange&) {}
+    virtual void withhold_body(PostedExchange&) {}
 
    protected:
     ~Sender() = default;
@@ -45,12 +46,19 @@ class PostedExchange : public Exchange,
     body_share.give_back();
   }
 
+  void withhold_body() override {
+    if (sender_) sender_->withhold_body(*this);
+  }
+
   bool write(Piece piece) override;
   void finish() override;
   void abort() override;
   std::size_t pending_bytes() const override;
   void when_drained(net::Callback callback) override;
   void read_on() override;
+
+  // This much of an answer is kept until the exchange is gone, besides what is written.
+  virtual void hold_answer(std::size_t /*bytes*/) {}
 
   // For the session, on the loop's thread.
   bool streaming() const { return streaming_; }

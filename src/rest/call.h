@@ -56,6 +56,20 @@ struct Services {
   const authn::ServiceAccountTokens* service_account_tokens = nullptr;  // null: none are issued
 };
 
+// The time a request counts as. Most requests never need it as text.
+class StartTime {
+ public:
+  explicit StartTime(std::chrono::system_clock::time_point at) : at_(at) {}
+  const std::string& text() const {  // RFC 3339
+    if (text_.empty()) text_ = rfc3339(at_);
+    return text_;
+  }
+
+ private:
+  std::chrono::system_clock::time_point at_;
+  mutable std::string text_;
+};
+
 // One request after authentication and authorization: the request, the user, and the proof of
 // permission. Lives until the answer is given.
 struct Call {
@@ -68,7 +82,7 @@ struct Call {
   const catalog::Resource* resource;
   const catalog::Subresource* subresource = nullptr;
   View view;
-  std::string started;  // RFC 3339; the time this request counts as
+  StartTime started;
   std::vector<std::string> warnings;
   mutable json::Value shown_user = {};
   admission::AuditAnnotations audit_annotations = {};  // what admission adds to the audit event

@@ -247,7 +247,7 @@ Call Gateway::make_call(std::shared_ptr<http::Exchange> exchange, pipeline::Jour
               .catalog = services_.catalog.get(),
               .resource = nullptr,
               .view = witness.frame.view,
-              .started = rfc3339(witness.frame.now),
+              .started = StartTime(witness.frame.now),
               .trail = witness.trail(),
               .open = Settlement(std::move(*decided.verdict.permit), decided.is_granular)};
 }

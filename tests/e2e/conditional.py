@@ -605,6 +605,63 @@ def self_description(w, secrets_by_name):
 
 
 @story.chapter
+def reviews_in_our_order(w, secrets_by_name):
+    """The sender of a review cannot hide a denial behind an answer of a later authorizer."""
+    w.policy("reviewer", "Allow", "carol", ("create",), ("authorization.k8s.io",), ("authorizationconditionsreviews",))
+    denial = {"authorizerName": "access", "conditions": [{"id": "example.com/no", "type": "k8s.io/authorization-cel", "effect": "Deny", "condition": "object.metadata.name == 'x'"}]}
+    allowed = {"authorizerName": "rbac", "allowed": True}
+    for resource in ("authorizationconditionsreviews", "admissionconditionsreviews"):  # also under the proposal's first name, for a user who is no administrator
+        for sets in ([allowed, denial], [denial, allowed]):
+            for name, outcome in (("x", False), ("y", True)):
+                review = {"apiVersion": "authorization.k8s.io/v1alpha1", "kind": "AuthorizationConditionsReview",
+                          "request": {"conditionSets": sets, "operation": "CREATE", "object": {"metadata": {"name": name}}}}
+                said = w.allowed("carol", "POST", f"/apis/authorization.k8s.io/v1alpha1/{resource}", review)
+                expect(said["response"]["allowed"] is outcome, f"{resource} {sets} {name}: {said['response']}")
+    listed = w.admin("GET", "/apis/authorization.k8s.io/v1alpha1")[2]["resources"]
+    expect("authorizationconditionsreviews" in [r["name"] for r in listed], f"{listed}")
+
+
+@story.chapter
+def batches_with_conditions(w, secrets_by_name):
+    def batch(**more):
+        items = [{"resourceAttributes": {"verb": verb, "version": "v1", "resource": "secrets", "namespace": "default"}} for verb in ("create", "list")]
+        status, _, said = w.admin("POST", "/apis/access.cardea.dev/v1alpha1/batchsubjectaccessreviews",
+                                  {"apiVersion": "access.cardea.dev/v1alpha1", "kind": "BatchSubjectAccessReview", "spec": {"user": "bob", "items": items, **more}})
+        return status, said["status"]["items"] if status == 201 else said
+    status, plain = batch()
+    expect(status == 201 and plain[0]["allowed"] is False and "conditionsChain" not in plain[0], plain)
+    status, said = batch(conditionalAuthorization={"mode": "HumanReadable"})
+    expect(status == 201 and said[0]["allowed"] is False, said)
+    expect(said[0]["conditionsChain"][0]["conditions"][0]["condition"] == 'object.metadata.name.startsWith("bob-")', said)
+    five = ["Allow", "Deny", "NoOpinion", "ConditionsMap", "Union"]
+    status, said = batch(authorizationOptions={"handledDecisionTypes": five})
+    expect(status == 201 and "conditionalDecision" in said[0], said)
+    status, said = batch(conditionalAuthorization={"mode": "Sometimes"})
+    expect(status == 422, f"{status} {said}")
+
+
+@story.chapter
+def more_conditions_than_one_set_may_have(w):
+    for i in range(130):
+        w.policy(f"crowd-{i}", "Allow", "labeller", ("create",), resources=("limitranges",), expression=f"object.metadata.name == 'n{i}'")
+    path = "/api/v1/namespaces/default/limitranges"
+
+    def limits(name):
+        return {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": name}, "spec": {"limits": []}}
+    w.allowed("labeller", "POST", path, limits("n129"))
+    w.refused("labeller", "POST", path, limits("n130"))
+    # A review tells of those that fit, and the others allow nothing there.
+    asked = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+             "spec": {"user": "labeller", "conditionalAuthorization": {"mode": "HumanReadable"},
+                      "resourceAttributes": {"verb": "create", "version": "v1", "resource": "limitranges", "namespace": "default"}}}
+    status, _, said = w.admin("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", asked)
+    expect(status == 201 and len(said["status"]["conditionsChain"][0]["conditions"]) == 128, f"{status} {said}")
+    # Beside an unconditional permission they do no harm.
+    w.policy("crowd-all", "Allow", "labeller", ("create",), resources=("limitranges",))
+    w.allowed("labeller", "POST", path, limits("n130"))
+
+
+@story.chapter
 def request_to_be(w):
     """Conditions on impersonatedRequest, sent back: evaluated with it, and never without it."""
     for name, effect, expression in (("reads-for-others", "Allow", "impersonatedRequest.verb == 'get' && 'staff' in impersonatedRequest.userInfo.groups"),

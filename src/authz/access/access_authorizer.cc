@@ -1,6 +1,7 @@
 #include "authz/access/access_authorizer.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "authz/access/residuals.h"
 #include "authz/effects.h"
@@ -128,9 +129,6 @@ class Considering {
     auto& list = effect_ == Condition::Effect::kDeny    ? out_.deny_if
                  : effect_ == Condition::Effect::kAllow ? out_.allow_if
                                                         : out_.abstain_if;
-    bool is_there = std::ranges::any_of(list,
-                                        [&](const Condition& c) { return c.id == condition.id; });
-    if (is_there) condition.id += cat("_", list.size());
     list.push_back(std::move(condition));
   }
 
@@ -277,6 +275,16 @@ struct Indirect {
   bool is_empty = true;
 };
 
+// Gives each of several conditions with one id, which are neighbours, an id of its own.
+void tell_apart(std::vector<Condition>& sorted) {
+  if (std::ranges::adjacent_find(sorted, {}, &Condition::id) == sorted.end()) return;
+  std::unordered_set<std::string> taken;
+  for (Condition& c : sorted) {
+    const std::string id = c.id;
+    for (int k = 1; !taken.insert(c.id).second; ++k) c.id = cat(id, "_", k);
+  }
+}
+
 // What all policies make of a request.
 class Deciding {
  public:
@@ -298,8 +306,10 @@ class Deciding {
   Decision outcome() {
     auto by_id = [](const Condition& a, const Condition& b) { return a.id < b.id; };
     for (Matches* m : {&cluster_, &local_})
-      for (auto* list : {&m->deny_if, &m->abstain_if, &m->allow_if})
+      for (auto* list : {&m->deny_if, &m->abstain_if, &m->allow_if}) {
         std::ranges::sort(*list, by_id);
+        tell_apart(*list);
+      }
     Decision first = combined(std::move(cluster_));
     bool is_open = first.kind == Decision::Kind::kNoOpinion ||
                    first.kind == Decision::Kind::kConditional;

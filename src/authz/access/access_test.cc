@@ -3,6 +3,8 @@
 #include <random>
 
 #include "authz/access/access_authorizer.h"
+#include "authz/access/residuals.h"
+#include "authz/wire/decision_json.h"
 #include "base/strings.h"
 #include "json/parse.h"
 #include "json/print.h"
@@ -91,6 +93,67 @@ TEST(Access, WhatIsKnownIsSettledAndTheRestBecomesACondition) {
   EXPECT_TRUE(settle(d, R"({"metadata":{"labels":{"owner":"alice"}}})").allowed());
   EXPECT_EQ(settle(d, R"({"metadata":{"labels":{"owner":"bob"}}})").kind, Kind::kNoOpinion);
   EXPECT_EQ(decide(index, Ask{.resource = "secrets"}.attributes()).kind, Kind::kNoOpinion);
+}
+
+// `count` policies of each effect whose conditions differ, all about one request.
+Index crowd(int count) {
+  Index index;
+  for (int i = 0; i < count; ++i)
+    for (const char* effect : {"Allow", "Deny", "NoOpinion"})
+      index.add(policy(cat(effect, "-", i), cat(R"({"effect":")", effect, R"(","expression":")",
+                                                R"(object.)", effect, " == ", i, R"("})")));
+  return index;
+}
+
+TEST(Access, AnyNumberOfConditionsIsSettled) {
+  Index index = crowd(130);
+  Decision d = decide(index, Ask{}.attributes());
+  ASSERT_EQ(d.kind, Kind::kConditional) << d.error;
+  EXPECT_TRUE(settle(d, R"({"Allow":129,"Deny":-1,"NoOpinion":-1})").allowed());
+  EXPECT_EQ(settle(d, R"({"Allow":129,"Deny":129,"NoOpinion":-1})").kind, Kind::kDeny);
+  EXPECT_EQ(settle(d, R"({"Allow":129,"Deny":-1,"NoOpinion":129})").kind, Kind::kNoOpinion);
+  index.add(policy("plain", R"({"effect":"Allow"})"));
+  d = decide(index, Ask{}.attributes());
+  EXPECT_TRUE(settle(d, R"({"Allow":-1,"Deny":-1,"NoOpinion":-1})").allowed());
+  EXPECT_EQ(settle(d, R"({"Allow":-1,"Deny":77,"NoOpinion":-1})").kind, Kind::kDeny);
+}
+
+TEST(Access, WhatAnotherServerIsToldFailsClosedOnlyWhereItIsTooMuch) {
+  // Denials are split. 100 NoOpinion conditions leave room for 28 that allow.
+  Decision d = decide(crowd(100), Ask{}.attributes());
+  for (bool as_list : {true, false}) {
+    json::FieldErrors errors;
+    const Decision named = fold_named({{"access", d}, {"other", Decision::no_opinion()}});
+    auto told = as_list ? wire::from_list(wire::as_list(named), "x", errors, Author::kOwn)
+                        : wire::from_tree(wire::as_tree(named), "x", errors, Author::kOwn);
+    ASSERT_TRUE(told) << told.error().message;
+    auto outcome = [&](const char* object) {
+      Value o = *json::parse(object);
+      SecondaryChecks checks(nullptr, nullptr);
+      ConditionData data{.operation = "CREATE", .object = &o};
+      ResidualRuns runs(data, checks);
+      return partially_evaluated(*told, runs).kind;
+    };
+    EXPECT_EQ(outcome(R"({"Allow":1,"Deny":-1,"NoOpinion":-1})"), Kind::kAllow);
+    EXPECT_EQ(outcome(R"({"Allow":1,"Deny":99,"NoOpinion":-1})"), Kind::kDeny);
+    EXPECT_EQ(outcome(R"({"Allow":1,"Deny":-1,"NoOpinion":99})"), Kind::kNoOpinion);
+    EXPECT_EQ(outcome(R"({"Allow":99,"Deny":-1,"NoOpinion":-1})"), Kind::kNoOpinion);
+  }
+}
+
+TEST(Access, ATextThatIsTooLongToBeSentIsSettledAllTheSame) {
+  Index index = index_of({policy("long", R"({"effect":"Allow","description":"own groups",
+      "expression":"object.name in request.userInfo.groups"})")});
+  Ask ask;
+  for (int i = 0; i < 2'000; ++i) ask.user.groups.push_back(cat("name-", i));
+  Decision d = decide(index, ask.attributes());
+  ASSERT_EQ(d.kind, Kind::kConditional);
+  EXPECT_TRUE(settle(d, R"({"name":"name-1999"})").allowed());
+  EXPECT_EQ(settle(d, R"({"name":"other"})").kind, Kind::kNoOpinion);
+  const Value shown = wire::as_tree(d)["conditionsMap"]["allowConditions"][0];
+  EXPECT_FALSE(shown.has("condition"));
+  EXPECT_EQ(shown["description"].as_string().substr(0, 45),
+            "own groups; the text of this condition has 24");
 }
 
 TEST(Access, TheNamespaceIsReadOnceAndOnlyForWhoLooksAtIt) {

@@ -1,6 +1,7 @@
 #include "authz/access/residuals.h"
 
 #include "base/strings.h"
+#include "cel/known_texts.h"
 #include "json/print.h"
 
 namespace cardea::authz::access {
@@ -93,13 +94,14 @@ Truth ResidualRuns::evaluate(const Condition& c, std::string& error) {
   }
   std::string text = c.shown_text();
   if (text == "true") return Truth::kTrue;
-  auto program = cel::compile(text, language().environment);
+  thread_local cel::KnownTexts texts(language().environment);
+  const std::shared_ptr<const cel::Program> program = texts.compiled(text);
   if (!program) {
     error = "does not compile";
     return Truth::kError;
   }
-  prepare((*program)->root().reads);
-  return verdict(budget_.run(**program, variables_), error);
+  prepare(program->root().reads);
+  return verdict(budget_.run(*program, variables_), error);
 }
 
 Truth ResidualRuns::run(const Residue& rest, std::string& error) {

@@ -23,17 +23,46 @@ constexpr struct {
               {Effect::kNoOpinion, "noOpinionConditions"},
               {Effect::kAllow, "allowConditions"}};
 
-// The text, unless it is too long to send: the id is enough for the author of the condition.
-void set_text(Value& out, const Condition& c) {
-  std::string text = c.shown_text();
-  if (!text.empty() && text.size() <= kLongestCondition) out.set("condition", text);
-}
-
+// A text that is too long to send is left out, and the description says so: the id is enough for
+// the author of the condition.
 Value condition_json(const Condition& c, bool with_description) {
   Value out = Value::object({{"id", c.id}});
   if (!c.type.empty()) out.set("type", c.type);
-  set_text(out, c);
-  if (with_description && !c.description.empty()) out.set("description", c.description);
+  std::string text = c.shown_text(), description = c.description;
+  if (text.size() > kLongestCondition) {
+    std::string remark = cat("the text of this condition has ", text.size(),
+                             " bytes and is not shown");
+    if (description.size() + 2 + remark.size() <= kLongestDescription && !description.empty())
+      remark = cat(description, "; ", remark);
+    description = std::move(remark);
+  } else if (!text.empty()) {
+    out.set("condition", text);
+  }
+  if (with_description && !description.empty()) out.set("description", description);
+  return out;
+}
+
+// The same set in parts that another server takes, one after the other. Denials come first and go
+// into as many parts as they need. The rest is one part: what cannot be said there fails closed,
+// which for an Allow condition is not to allow, and for a NoOpinion condition is to hold.
+std::vector<Conditions::Set> sendable_parts(const Conditions::Set& set) {
+  if (set.conditions.size() <= kMostConditions) return {set};
+  std::vector<Condition> denials, rest, leaves;
+  for (const Condition& c : set.conditions)
+    (c.effect == Effect::kDeny        ? denials
+     : c.effect == Effect::kNoOpinion ? rest
+                                      : leaves)
+        .push_back(c);
+  std::vector<Conditions::Set> out;
+  for (auto at = denials.begin(); at != denials.end();) {
+    auto end = at + std::min<std::ptrdiff_t>(kMostConditions, denials.end() - at);
+    out.push_back({.conditions = {at, end}, .failure_mode = set.failure_mode});
+    at = end;
+  }
+  if (rest.size() >= kMostConditions || leaves.empty()) return out;
+  leaves.resize(std::min(leaves.size(), kMostConditions - rest.size()));
+  rest.insert(rest.end(), leaves.begin(), leaves.end());
+  out.push_back({.conditions = std::move(rest), .failure_mode = set.failure_mode});
   return out;
 }
 
@@ -44,7 +73,7 @@ Value reasons(const Decision& d) {
   return out;
 }
 
-Value tree_of_set(const Conditions::Set& set) {
+Value tree_of_part(const Conditions::Set& set) {
   Value map = Value::object();
   for (const auto& row : kLists) {
     Value list = Value::array();
@@ -53,6 +82,17 @@ Value tree_of_set(const Conditions::Set& set) {
     map.set(row.list, std::move(list));
   }
   return Value::object({{"type", "ConditionsMap"}, {"conditionsMap", std::move(map)}});
+}
+
+Value tree_of_set(const Conditions::Set& set) {
+  const std::vector<Conditions::Set> parts = sendable_parts(set);
+  if (parts.size() == 1) return tree_of_part(parts[0]);
+  if (parts.empty()) return as_tree(Decision::no_opinion("too many conditions to be sent"));
+  Value list = Value::array();
+  for (const Conditions::Set& part : parts)
+    list.push_back(Value::object(
+        {{"authorizerName", cat("part-", list.size() + 1)}, {"decision", tree_of_part(part)}}));
+  return Value::object({{"type", "Union"}, {"union", std::move(list)}});
 }
 
 // Adds the entries of `decision`, under `name`; false when nothing may follow.
@@ -77,16 +117,18 @@ bool add_entries(Value& out, const std::string& name, const Decision& d, bool wi
   }
   const Conditions::Set* set = d.conditions->set();
   if (!set) return true;
-  Value conditions = Value::array();
-  for (const Condition& c : set->conditions) {
-    Value one = condition_json(c, with_descriptions);
-    one.set("effect", effect_name(c.effect));
-    conditions.push_back(std::move(one));
+  const bool denies = set->failure_mode == Conditions::FailureMode::kDeny;
+  for (const Conditions::Set& part : sendable_parts(*set)) {
+    Value conditions = Value::array();
+    for (const Condition& c : part.conditions) {
+      Value one = condition_json(c, with_descriptions);
+      one.set("effect", effect_name(c.effect));
+      conditions.push_back(std::move(one));
+    }
+    out.push_back(Value::object({{"authorizerName", name},
+                                 {"failureMode", denies ? "Deny" : "NoOpinion"},
+                                 {"conditions", std::move(conditions)}}));
   }
-  bool denies = set->failure_mode == Conditions::FailureMode::kDeny;
-  out.push_back(Value::object({{"authorizerName", name},
-                               {"failureMode", denies ? "Deny" : "NoOpinion"},
-                               {"conditions", std::move(conditions)}}));
   return true;
 }
 
@@ -152,10 +194,10 @@ std::string_view member_of(std::string_view type) {
 }
 
 Decision read_tree(const Value& tree, const std::string& at, FieldErrors& errors, Author author,
-                   int depth);
+                   const Arrange& arrange, int depth);
 
 Decision read_union(const Value& entries, const std::string& at, FieldErrors& errors, Author author,
-                    int depth) {
+                    const Arrange& arrange, int depth) {
   Conditions::Chain chain;
   std::set<std::string> names;
   if (entries.empty()) errors.push_back(json::required(at, "must have at least one entry"));
@@ -171,14 +213,15 @@ Decision read_union(const Value& entries, const std::string& at, FieldErrors& er
       errors.push_back(json::invalid(where + ".authorizerName", name, join(p, "; ")));
     if (!names.insert(name).second)
       errors.push_back(json::duplicate(where + ".authorizerName", name));
-    chain.push_back(
-        {name, read_tree(entries[i]["decision"], where + ".decision", errors, author, depth + 1)});
+    chain.push_back({name, read_tree(entries[i]["decision"], where + ".decision", errors, author,
+                                     {}, depth + 1)});
   }
+  if (arrange) arrange(chain);
   return fold(std::move(chain));
 }
 
 Decision read_tree(const Value& tree, const std::string& at, FieldErrors& errors, Author author,
-                   int depth) {
+                   const Arrange& arrange, int depth) {
   std::string_view type = tree["type"].as_string();
   std::string_view member = member_of(type);
   if (depth > kDeepest) errors.push_back(json::invalid(at, {}, "is nested too deeply"));
@@ -198,7 +241,8 @@ Decision read_tree(const Value& tree, const std::string& at, FieldErrors& errors
                                        cat("may not be specified when `type` is \"", type, "\"")));
   }
   check_type(tree, member, member == "union" ? "array" : "object", at, errors);
-  if (member == "union") return read_union(tree["union"], at + ".union", errors, author, depth);
+  if (member == "union")
+    return read_union(tree["union"], at + ".union", errors, author, arrange, depth);
   if (member == "conditionsMap") {
     Conditions::Set set;
     const Value& map = tree["conditionsMap"];
@@ -309,15 +353,15 @@ std::optional<Decision> unconditional_from_tree(const Value& tree) {
 }
 
 Result<Decision> from_tree(const Value& tree, const std::string& at, FieldErrors& errors,
-                           Author author) {
+                           Author author, const Arrange& arrange) {
   std::size_t before = errors.size();
-  Decision out = read_tree(tree, at, errors, author, 0);
+  Decision out = read_tree(tree, at, errors, author, arrange, 0);
   if (errors.size() != before) return fail(bad_request(errors[before].message()));
   return out;
 }
 
 Result<Decision> from_list(const Value& list, const std::string& at, FieldErrors& errors,
-                           Author author) {
+                           Author author, const Arrange& arrange) {
   std::size_t before = errors.size();
   Conditions::Chain chain;
   if (!list.is_array())
@@ -382,6 +426,7 @@ Result<Decision> from_list(const Value& list, const std::string& at, FieldErrors
     Decision said = parts.size() == 1 ? std::move(parts[0].decision) : fold(std::move(parts));
     grouped.push_back({std::move(name), std::move(said)});
   }
+  if (arrange) arrange(grouped);
   return fold(std::move(grouped));
 }
 

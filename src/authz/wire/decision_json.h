@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,13 +39,16 @@ json::Value as_tree(const Decision& decision);
 // that leaves nothing open.
 json::Value as_list(const Decision& decision, bool with_descriptions = true);
 
+// Puts the entries of a chain into another order.
+using Arrange = std::function<void(Conditions::Chain&)>;
+
 // A decision that another server sent, checked: types, members, names, limits. `at` is its
-// path, for messages. With `lenient`, sets that break a limit fail closed; otherwise they are
-// an error too.
+// path, for messages. `arrange`, if any, comes before an answer that leaves nothing open ends the
+// chain.
 Result<Decision> from_tree(const json::Value& tree, const std::string& at,
-                           json::FieldErrors& errors, Author author);
+                           json::FieldErrors& errors, Author author, const Arrange& arrange = {});
 Result<Decision> from_list(const json::Value& list, const std::string& at,
-                           json::FieldErrors& errors, Author author);
+                           json::FieldErrors& errors, Author author, const Arrange& arrange = {});
 
 // An unconditional answer: {type, allow: {reason, evaluationError}}. Null for anything else.
 std::optional<Decision> unconditional_from_tree(const json::Value& tree);

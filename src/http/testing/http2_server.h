@@ -25,9 +25,14 @@ class EchoHandler final : public Handler {
         exchange->respond(std::move(response));
       };
   std::atomic<bool> wants{true};
+  std::atomic<bool> withholds{false};
 
   void handle(std::shared_ptr<Exchange> exchange) override { answer(std::move(exchange)); }
-  bool wants_body(const std::shared_ptr<Exchange>&) const override { return wants; }
+  bool wants_body(const std::shared_ptr<Exchange>& exchange) const override {
+    // Thinks again when it has heard of the request.
+    if (withholds) exchange->loop().post([exchange] { exchange->withhold_body(); });
+    return wants;
+  }
 };
 
 class Http2Server : public ::testing::Test {

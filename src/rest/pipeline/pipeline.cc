@@ -72,8 +72,10 @@ std::shared_ptr<EarlyJourney> EarlyJourney::begin(Stations stations,
   // The exchange and the journey live until this is done, also if the connection is closed.
   spawn(travel(stations, *exchange, self->journey), [self, exchange](bool) {
     self->is_done_ = true;
-    if (self->waiter_) std::exchange(self->waiter_, nullptr)();
+    if (self->waiter_) return std::exchange(self->waiter_, nullptr)();
+    if (self->has_waited_ && self->journey.end) exchange->withhold_body();
   });
+  self->has_waited_ = !self->is_done_;
   return self;
 }
 

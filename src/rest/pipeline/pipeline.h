@@ -63,7 +63,8 @@ Task<bool> travel(Stations stations, http::Exchange& exchange, Journey& journey)
 // A journey that began before the body of its request had arrived.
 class EarlyJourney : public http::Kept {
  public:
-  // Runs as far as possible at once; a part that has to wait continues by itself.
+  // Runs as far as possible at once; a part that has to wait continues by itself. A refusal that
+  // comes later does not wait for the body.
   static std::shared_ptr<EarlyJourney> begin(Stations stations,
                                              std::shared_ptr<http::Exchange> exchange);
   // The whole of it.
@@ -73,6 +74,7 @@ class EarlyJourney : public http::Kept {
 
  private:
   bool is_done_ = false;
+  bool has_waited_ = false;
   std::function<void()> waiter_;
 };
 

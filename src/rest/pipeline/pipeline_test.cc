@@ -53,7 +53,9 @@ class FakeExchange : public http::Exchange {
   void respond(http::Response response) override { status.set_value(response.status); }
   std::shared_ptr<http::Stream> stream(http::Response) override { return nullptr; }
   void on_close(net::Callback) override {}
+  void withhold_body() override { withheld.set_value(); }
   std::promise<int> status;
+  std::promise<void> withheld;
 };
 
 class Pipeline : public ::testing::Test {
@@ -124,6 +126,18 @@ TEST_F(Pipeline, WhoeverHasToBeWaitedForIsAskedOnceToo) {
   EXPECT_EQ(bearer_->asked, 2) << "at once, and then waiting";
   EXPECT_EQ(serve(*gateway, exchange("POST", kSpaces, "bad"), kSpace), std::pair(true, 401));
   EXPECT_EQ(role_->asked, 1);
+}
+
+TEST_F(Pipeline, ARefusalThatIsWaitedForDoesNotWaitForTheBody) {
+  auto gateway = server_.gateway_with(authenticators_);
+  bearer_->waits = &server_.loop();
+  auto refused = exchange("POST", kSpaces, "bad");
+  std::promise<bool> wants;
+  server_.loop().post([&] { wants.set_value(gateway->wants_body(refused)); });
+  EXPECT_TRUE(wants.get_future().get());
+  refused->withheld.get_future().get();
+  server_.loop().post([&] { gateway->handle(refused); });
+  EXPECT_EQ(refused->status.get_future().get(), 401);
 }
 
 // The text that was written to a log up to now.

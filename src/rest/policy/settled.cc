@@ -59,7 +59,7 @@ void keep_from_old(const Call& call, const Resource& r, Value& object, const Val
                                    .resource = r.name,
                                    .subresource = "",
                                    .namespace_name = meta["namespace"].as_string(),
-                                   .now = call.started};
+                                   .now = call.started.text()};
   prepare_for_update(object, old, r, context);
 }
 

@@ -10,6 +10,7 @@
 #include "rest/audit_trail.h"
 #include "rest/reviews/admit_review.h"
 #include "rest/reviews/batch_fast_path.h"
+#include "rest/reviews/conditional_answer.h"
 #include "rest/verbs/body.h"
 #include "rest/verbs/subresources.h"
 #include "rest/write/write.h"
@@ -62,8 +63,9 @@ json::FieldErrors who_can_errors(const Value& spec) {
 // side.
 class Batch {
  public:
-  Batch(std::shared_ptr<const authz::Chain> chain, const Value& spec)
+  Batch(std::shared_ptr<const authz::Chain> chain, authz::wire::Wish wish, const Value& spec)
       : chain_(std::move(chain)),
+        wish_(wish),
         items_(spec["items"]),
         asker_(authz::read_subject(spec)),
         statuses_(items_.size()) {}
@@ -73,9 +75,10 @@ class Batch {
     for (std::size_t i = 0; i < items_.size(); ++i) {
       authz::Question question(items_[i]);
       std::optional<authz::User> own = own_user(i);
-      auto verdict = chain_->decide(question.attributes(own ? *own : asker_));
+      const authz::Attributes attributes = question.attributes(own ? *own : asker_);
+      auto verdict = chain_->decide(attributes, asking_for(wish_, attributes));
       if (verdict)
-        statuses_[i] = authz::review_status(verdict->decision, question.remarks());
+        statuses_[i] = answer_status(verdict->decision, wish_, question.remarks());
       else
         waiting_.push_back(i);
     }
@@ -103,9 +106,10 @@ class Batch {
   Task<Value> answer(std::size_t i) const {
     authz::Question question(items_[i]);
     std::optional<authz::User> own = own_user(i);
-    authz::Chain::Verdict verdict = co_await chain_->authorize(
-        question.attributes(own ? *own : asker_));
-    co_return authz::review_status(verdict.decision, question.remarks());
+    const authz::Attributes attributes = question.attributes(own ? *own : asker_);
+    authz::Chain::Verdict verdict = co_await chain_->authorize(attributes,
+                                                               asking_for(wish_, attributes));
+    co_return answer_status(verdict.decision, wish_, question.remarks());
   }
 
   void next() {
@@ -125,6 +129,7 @@ class Batch {
   }
 
   std::shared_ptr<const authz::Chain> chain_;
+  const authz::wire::Wish wish_;
   const Value items_;
   const authz::User asker_;
   std::vector<Value> statuses_;
@@ -243,7 +248,13 @@ Task<Result<Answer>> review_batch(Call& call) {
   }
   Result<Value> review = co_await admit_review(call, {.check = check<batch_errors>});
   if (!review) co_return fail(review.error());
-  Batch batch(chain, (*review)["spec"]);
+  authz::wire::Wish wish;
+  json::FieldErrors errors;
+  if (call.services.conditional_authorization)
+    wish = authz::wire::read_wish((*review)["spec"], errors);
+  if (!errors.empty())
+    co_return fail(json::invalid_object(call.resource->group, call.resource->kind, "", errors));
+  Batch batch(chain, wish, (*review)["spec"]);
   if (batch.decide() > 0) {
     bool done = co_await await_callback<bool>([&batch](auto all_done) {
       batch.ask_the_others([all_done]() mutable { all_done(true); });

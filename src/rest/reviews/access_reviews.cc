@@ -8,6 +8,7 @@
 #include "authz/wire/decision_json.h"
 #include "rest/asking.h"
 #include "rest/reviews/admit_review.h"
+#include "rest/reviews/conditional_answer.h"
 #include "rest/verbs/body.h"
 #include "rest/verbs/request_match.h"
 #include "rest/verbs/subresources.h"
@@ -62,7 +63,7 @@ Value owned(Call& call, Value object, const WriteOptions& options) {
                                         {"fieldsV1", found->second},
                                         {"manager", field_manager(call, options)},
                                         {"operation", "Update"},
-                                        {"time", call.started}})}));
+                                        {"time", call.started.text()}})}));
   return object;
 }
 
@@ -94,29 +95,11 @@ Task<authz::Decision> decided(Call& call, authz::Attributes attributes,
   co_return std::move(waited.decision);
 }
 
-// Conditions are about objects of one kind.
-bool is_concrete(const authz::Attributes& a) {
-  auto named = [](std::string_view part) { return !part.empty() && part != "*"; };
-  return a.is_resource_request && a.api_group != "*" && named(a.api_version) && named(a.resource);
-}
-
 // Without the feature, as if its fields did not exist.
 void forget_wish(Value& review) {
   Value& spec = review.member("spec");
   spec.erase("authorizationOptions");
   spec.erase("conditionalAuthorization");
-}
-
-Value status_of(const authz::Decision& decision, const authz::wire::Wish& wish,
-                std::string_view remarks) {
-  if (decision.kind != authz::Decision::Kind::kConditional)
-    return authz::review_status(decision, remarks);
-  Value status = Value::object({{"allowed", false}});
-  if (wish.dialect == authz::wire::Dialect::kTree)
-    status.set("conditionalDecision", authz::wire::as_tree(decision));
-  else
-    status.set("conditionsChain", authz::wire::as_list(decision, wish.with_descriptions));
-  return status;
 }
 
 Task<Result<Answer>> answer_review(Call& call, Value review, authz::User user) {
@@ -129,11 +112,8 @@ Task<Result<Answer>> answer_review(Call& call, Value review, authz::User user) {
     forget_wish(review);
   if (!errors.empty()) co_return fail(json::invalid_object(call.resource->group, "", "", errors));
   authz::Attributes attributes = question.attributes(user);
-  bool takes_conditions = wish.dialect != authz::wire::Dialect::kNone && is_concrete(attributes);
-  authz::Decision decision = co_await decided(
-      call, attributes,
-      takes_conditions ? authz::Asking::kConditionsAwareAtOnce : authz::Asking::kFolded);
-  review.set("status", status_of(decision, wish, question.remarks()));
+  authz::Decision decision = co_await decided(call, attributes, asking_for(wish, attributes));
+  review.set("status", answer_status(decision, wish, question.remarks()));
   co_return Answer::of(std::move(review), 201);
 }
 

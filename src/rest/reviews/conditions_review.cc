@@ -98,20 +98,15 @@ void fill_impersonated(const Value& request, Matter& m) {
   m.data.impersonated = &a;
 }
 
-// The entries in the order of the server's own chain: the sender of a review must not change the
-// order.
-Decision in_our_order(const authz::Chain& chain, const Decision& decision) {
-  const authz::Conditions::Chain* entries = decision.conditions ? decision.conditions->chain()
-                                                                : nullptr;
-  if (!entries) return decision;
-  authz::Conditions::Chain sorted;
-  for (const auto& authorizer : chain.authorizers())
-    for (const authz::NamedDecision& n : *entries)
-      if (n.authorizer == authorizer->name()) sorted.push_back(n);
-  for (const authz::NamedDecision& n : *entries)
-    if (std::ranges::find(sorted, n.authorizer, &authz::NamedDecision::authorizer) == sorted.end())
-      sorted.insert(sorted.begin(), n);
-  return authz::fold(std::move(sorted));
+// Puts the entries into the order of the server's own chain, and those of others first: the sender
+// of a review must not change the order.
+void arrange_as_ours(const authz::Chain& chain, authz::Conditions::Chain& entries) {
+  const auto& ours = chain.authorizers();
+  auto place = [&](const authz::NamedDecision& n) {
+    auto at = std::ranges::find(ours, n.authorizer, [](const auto& one) { return one->name(); });
+    return at == ours.end() ? -1 : at - ours.begin();
+  };
+  std::ranges::stable_sort(entries, {}, place);
 }
 
 // Conditions that this server cannot read fail closed. Otherwise a sender of reviews could pass
@@ -136,9 +131,9 @@ Decision readable(const Decision& d, bool is_impersonation) {
   return authz::fold(std::move(out));
 }
 
-Task<Decision> settled(Call& call, Decision decision, authz::ConditionData data) {
-  std::shared_ptr<const authz::Chain> chain = call.services.authorizer.get();
-  Decision ours = in_our_order(*chain, readable(decision, data.impersonated != nullptr));
+Task<Decision> settled(Call& call, std::shared_ptr<const authz::Chain> chain, Decision decision,
+                       authz::ConditionData data) {
+  Decision ours = readable(decision, data.impersonated != nullptr);
   if (ours.kind != Decision::Kind::kConditional) co_return ours;
   Decision out = co_await settle_decision(call, chain, std::move(ours), data);
   co_return out;
@@ -172,19 +167,21 @@ Task<Result<Answer>> review_conditions(Call& call) {
   check_impersonated(request[kImpersonated], errors);
   if (is_tree && request["admissionRequest"].is_null())
     errors.push_back(json::required("request.admissionRequest"));
+  const std::shared_ptr<const authz::Chain> chain = call.services.authorizer.get();
+  auto arrange = [&](authz::Conditions::Chain& entries) { arrange_as_ours(*chain, entries); };
   Result<Decision> decision = Decision();
   if (errors.empty() && is_tree)
     decision = authz::wire::from_tree(request["decision"], "request.decision", errors,
-                                      authz::Author::kOwn);
+                                      authz::Author::kOwn, arrange);
   if (errors.empty() && is_list)
     decision = authz::wire::from_list(request["conditionSets"], "request.conditionSets", errors,
-                                      authz::Author::kOwn);
+                                      authz::Author::kOwn, arrange);
   if (!errors.empty())
     co_return fail(json::invalid_object(call.resource->group, call.resource->kind, "", errors));
   Matter matter;
   fill(call, is_tree ? request["admissionRequest"] : request, matter);
   fill_impersonated(request[kImpersonated], matter);
-  Decision outcome = co_await settled(call, std::move(*decision), matter.data);
+  Decision outcome = co_await settled(call, chain, std::move(*decision), matter.data);
   Value response = is_tree ? Value::object({{"uid", request["admissionRequest"]["uid"]},
                                             {"decision", authz::wire::as_tree(outcome)}})
                            : flat_response(outcome);

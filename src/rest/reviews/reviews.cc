@@ -28,8 +28,9 @@ Value status_of(const Result<authn::Identity>& found, const std::string& why) {
 Value owned_token_review(Call& call, Value object, const WriteOptions& options) {
   for (auto key : {"namespace", "uid", "creationTimestamp"}) object.member("metadata").erase(key);
   const std::string manager = field_manager(call, options), version = call.resource->api_version();
-  return schema::track_update(nullptr, std::move(object), *call.resource->schema,
-                              {.manager = manager, .api_version = version, .now = call.started});
+  return schema::track_update(
+      nullptr, std::move(object), *call.resource->schema,
+      {.manager = manager, .api_version = version, .now = call.started.text()});
 }
 
 Result<void> check_token_review(const Call&, const Value& review) {
@@ -43,7 +44,7 @@ Result<void> check_token_review(const Call&, const Value& review) {
 Task<Result<Answer>> review_self(Call& call) {
   Result<Value> review = co_await admit_review(call);
   if (!review) co_return fail(review.error());
-  review->set("metadata", Value::object({{"creationTimestamp", call.started}}));
+  review->set("metadata", Value::object({{"creationTimestamp", call.started.text()}}));
   review->set("status", Value::object({{"userInfo", call.user_info()}}));
   co_return Answer::of(std::move(*review), 201);
 }

@@ -44,7 +44,7 @@ Judged judge_binding(const Call& call, const Value& binding) {
       object_key(*out.pods, call.info.namespace_name, call.info.name));
   if (!record) return out;
   Value pod = parse_stored(*record);
-  Result<Value> now = catalog::bound_pod(pod, binding, call.info.name, call.started);
+  Result<Value> now = catalog::bound_pod(pod, binding, call.info.name, call.started.text());
   if (!now) return out;
   out.old = std::move(pod);
   out.now = std::move(*now);
@@ -108,7 +108,7 @@ Task<Result<Answer>> bind_pod(Call& call) {
                   seen = judged.version()](const Value& pod) -> Result<Value> {
     if (!seen.empty() && seen != pod["metadata"]["resourceVersion"].as_string())
       return fail(modified_conflict(*call.resource, call.info.name));
-    return catalog::bound_pod(pod, binding, call.info.name, call.started);
+    return catalog::bound_pod(pod, binding, call.info.name, call.started.text());
   };
   Result<Written> written = co_await write_change(call, std::move(change));
   if (!written) co_return fail(written.error());
@@ -178,7 +178,8 @@ Task<Result<Answer>> evict_pod(Call& call) {
           internal_error("This pod has more than one PodDisruptionBudget, which the eviction "
                          "subresource does not support."));
     if (!budgets.empty()) {
-      auto spent = catalog::spend_budget(parse_stored(*budgets[0]), call.info.name, call.started);
+      auto spent = catalog::spend_budget(parse_stored(*budgets[0]), call.info.name,
+                                         call.started.text());
       if (!spent) co_return fail(spent.error());
       if (!deletion->dry_run) {
         std::string key(budgets[0]->key());

@@ -116,7 +116,7 @@ Result<void> describe_account(const Call& call, const Value& account, Value& req
                    .kind = std::string(kKind)}));
   meta.set("name", call.info.name);
   meta.set("uid", uid);
-  meta.set("creationTimestamp", call.started);
+  meta.set("creationTimestamp", call.started.text());
   return {};
 }
 
@@ -161,7 +161,7 @@ Task<Result<Answer>> request_token(Call& call) {
                                        {.manager = manager,
                                         .api_version = "authentication.k8s.io/v1",
                                         .subresource = call.info.subresource,
-                                        .now = call.started});
+                                        .now = call.started.text()});
   Result<void> admitted = co_await call.services.admission.mutate(review);
   if (!admitted) co_return fail(admitted.error());
   if (auto ok = prepare(call, review.object); !ok) co_return fail(ok.error());

@@ -55,7 +55,7 @@ Value tracked(Call& call, const Value* old, Value object, const WriteOptions& op
        .api_version = version,
        .subresource = call.info.subresource,
        // Kubernetes tracks a scale through its parent and loses the time on the way.
-       .now = call.info.subresource == "scale" ? std::string_view() : call.started,
+       .now = call.info.subresource == "scale" ? std::string_view() : call.started.text(),
        .reset_fields = &reset,
        .clear = schema::clears_managed_fields(object),
        .schema_of = version_schemas(call),

@@ -38,7 +38,7 @@ Result<void> set_system_fields(Call& call, Value& object) {
     return fail(bad_request(cat("the name of the object (", name,
                                 ") does not match the name on the URL (", call.info.name, ")")));
   clear_system_fields(call, object);
-  meta.set("creationTimestamp", call.started);
+  meta.set("creationTimestamp", call.started.text());
   meta.set("uid", make_uid(call.services.random));
   if (r.strategy->has_generation || r.is_custom) meta.set("generation", 1);
   return {};

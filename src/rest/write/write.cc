@@ -43,7 +43,7 @@ catalog::StrategyContext strategy_context(const Call& call, std::string_view sub
                     object_key(*namespaces, "", call.info.namespace_name));
                 return record ? parse_stored(*record)["metadata"]["labels"] : Value();
               },
-          .now = call.started,
+          .now = call.started.text(),
           .allow_privileged = call.services.allow_privileged};
 }
 
@@ -69,7 +69,7 @@ admission::Review review_of(Call& call, admission::Operation operation, bool dry
                            .refusal = &call.open.refusal,
                            .authorization = call.open.reopen(call),
                            .loop = &call.exchange->loop(),
-                           .now = call.started,
+                           .now = call.started.text(),
                            .webhooks = call.services.conversion};
 }
 
