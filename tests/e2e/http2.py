@@ -163,6 +163,40 @@ def a_watch_ends_at_its_time(server):
 
 
 @story.chapter
+def a_large_collection_is_told_at_the_pace_of_its_reader(server):
+    """More than the network holds: changes that happen before the client has read it come after it, each once."""
+    path = "/api/v1/namespaces/large/secrets"  # no controller writes any
+    expect(server.request("POST", "/api/v1/namespaces", {"metadata": {"name": "large"}})[0] == 201, "no namespace")
+    writer = server.connect()
+    filler = "x" * 8000
+
+    def write(method, target, body=None):
+        writer.request(method, target, json.dumps(body) if body else None, {"Content-Type": "application/json"})
+        answer = writer.getresponse()
+        said = answer.read()
+        expect(answer.status in (200, 201), f"{method} {target}: {answer.status} {said[:200]}")
+    for i in range(2000):
+        write("POST", path, {"metadata": {"name": f"map-{i:04}"}, "stringData": {"value": filler}})
+    readers = [server.connect() for _ in range(2)]
+    for reader, selector in zip(readers, ("", "&fieldSelector=metadata.name%21%3Dmap-0007")):
+        reader.request("GET", f"{path}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=300{selector}",
+                       headers={"Accept": "application/json"})
+    answers = [reader.getresponse() for reader in readers]
+    for i in range(50):
+        write("POST", path, {"metadata": {"name": f"late-{i:02}"}})
+    write("DELETE", f"{path}/map-0003")
+    for answer, hidden in zip(answers, (None, "map-0007")):
+        events = [json.loads(answer.readline()) for _ in range(2000 - (hidden is not None))]
+        told = [e["object"]["metadata"]["name"] for e in events]
+        names = [f"map-{i:04}" for i in range(2000) if f"map-{i:04}" != hidden]
+        expect(told == names and {e["type"] for e in events} == {"ADDED"}, f"{len(told)} events, {told[:3]}...")
+        bookmark = json.loads(answer.readline())
+        expect(bookmark["type"] == "BOOKMARK" and bookmark["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}, f"{bookmark}")
+        later = [json.loads(answer.readline()) for _ in range(51)]
+        expect([(e["type"], e["object"]["metadata"]["name"]) for e in later] == [("ADDED", f"late-{i:02}") for i in range(50)] + [("DELETED", "map-0003")], f"{later[-1]}")
+
+
+@story.chapter
 def strangers_get_one_answer_for_each_connection(server):
     """As from kube-apiserver: 401 and requests of system:anonymous end their connection over HTTP/2."""
     wrong = ["--header", "Authorization: Bearer nonsense"]

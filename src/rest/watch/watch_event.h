@@ -41,6 +41,7 @@ class WatchEvent {
   void set_converted(const catalog::Resource& resource, json::Value current, json::Value previous);
 
   store::Revision revision() const { return event_->revision; }
+  const store::EventPtr& change() const { return event_; }
   std::string_view key() const { return event_->record->key(); }
   // The bytes for this view; null when the change does not affect it.
   std::shared_ptr<const std::string> bytes_for(const WatchView& view);

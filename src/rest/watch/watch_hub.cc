@@ -11,6 +11,7 @@
 #include "rest/present/status.h"
 #include "rest/verbs/options.h"
 #include "rest/watch/converted_line.h"
+#include "rest/watch/initial_events.h"
 #include "rest/watch/watch_event.h"
 #include "rest/watch/watch_opening.h"
 #include "rest/write/stored_object.h"
@@ -39,6 +40,7 @@ struct Watcher {
   std::shared_ptr<AuditTrail> trail;  // tells of the end when the watcher goes
   std::size_t index = 0;              // in its channel
   RunningRequest running;
+  std::unique_ptr<InitialEvents> initial;  // not told yet; what happens meanwhile waits there
 
   // Where a webhook converts: the line that its events come from; and those that came before the
   // stream began.
@@ -57,11 +59,8 @@ struct Watcher {
 // Beyond this a watcher that does not begin is given up.
 constexpr std::size_t kMostEarlyEvents = 10'000;
 
-store::EventPtr first_event(store::RecordPtr record) {
-  const store::Revision revision = record->mod_revision;
-  return std::make_shared<store::Event>(
-      store::Event{store::EventType::kPut, revision, std::move(record), nullptr});
-}
+// What is ready and not taken by the client, while a large collection is told.
+constexpr std::size_t kMostAhead = 1u << 20;
 
 // A watch that is about to begin.
 struct Opening {
@@ -132,8 +131,13 @@ struct WatchChannel : std::enable_shared_from_this<WatchChannel> {
 
   void deliver(WatchEvent& event) {
     // A write that fails removes no watcher here: the end of the connection does, through on_close.
-    for (const auto& w : watchers)
-      if (event.revision() > w->after && !w->line) w->write(event);
+    for (const auto& w : watchers) {
+      if (event.revision() <= w->after || w->line) continue;
+      if (!w->initial)
+        w->write(event);
+      else if (!w->initial->wait_for_turn(event.change()))
+        w->stream->abort();  // it reads too slowly
+    }
   }
 
   // The same for the watchers of a line.
@@ -199,6 +203,7 @@ class WatchHub {
   // Begins the stream. The watcher is in its channel already if it has a line.
   Result<Answer> begin(Call& call, Opening& opening);
   static Result<Answer> refuse(Call& call, Opening& opening);
+  void tell_more(const std::shared_ptr<Watcher>& watcher, bool in_messages);
   std::shared_ptr<ConvertedLine> line_for(const Call& call, const ChannelPtr& channel);
   // Ends the watchers of a line, with the error or without one.
   void end_line(const ChannelPtr& channel, const ConvertedLine& line, const Error* error);
@@ -247,7 +252,7 @@ void WatchHub::send_bookmarks() {
     if (!missed || !missed->empty()) continue;
     channel->seen = std::max(channel->seen, now);
     for (const auto& w : channel->watchers)
-      if (w->bookmarks && w->stream && (!w->line || w->line->is_idle()))
+      if (w->bookmarks && w->stream && !w->initial && (!w->line || w->line->is_idle()))
         w->stream->write(http::Piece::of(bookmark_event(channel->seen, false, w->view)));
   }
   bookmark_timer_.start(kBookmarkEvery);
@@ -367,16 +372,45 @@ Result<Answer> WatchHub::watch(Call& call) {
   auto opening = prepare(call, std::move(*head));
   if (!opening) return fail(opening.error());
   if (opening->gone) return refuse(call, *opening);
-  for (store::RecordPtr& record : opening->initial) {
-    WatchEvent event(first_event(std::move(record)));
-    opening->append(event);
+  const std::shared_ptr<Watcher> watcher = opening->watcher;
+  auto initial = std::make_unique<InitialEvents>(std::move(opening->initial),
+                                                 std::move(opening->missed), opening->ends_initial);
+  // A small collection comes with the head.
+  bool has_more = initial->encode_some(watcher->view,
+                                       [&](const std::string& event) { opening->head.add(event); });
+  if (has_more) watcher->initial = std::move(initial);
+  Result<Answer> answer = begin(call, *opening);
+  if (has_more && answer) tell_more(watcher, opening->head.status() == 101);
+  return answer;
+}
+
+// The rest of a large collection, part by part, as fast as the client reads.
+void WatchHub::tell_more(const std::shared_ptr<Watcher>& w, bool in_messages) {
+  if (w->is_gone || !w->initial) return;
+  bool is_open = true;
+  std::string part;
+  const bool has_more = w->initial->encode_some(w->view, [&](std::string event) {
+    if (in_messages)
+      is_open = is_open && w->stream->write(http::Piece::of(std::move(event)));
+    else
+      part += event;
+  });
+  if (!part.empty()) is_open = w->stream->write(http::Piece::of(std::move(part)));
+  if (!is_open) return;
+  if (!has_more) {
+    const std::vector<store::EventPtr> late = w->initial->take_late();
+    w->initial.reset();
+    for (const store::EventPtr& change : late) {
+      WatchEvent event(change);
+      w->write(event);
+    }
+    return;
   }
-  for (store::EventPtr& e : opening->missed) {
-    WatchEvent event(std::move(e));
-    opening->append(event);
-  }
-  opening->append_bookmark();
-  return begin(call, *opening);
+  auto next = [this, w, in_messages] { tell_more(w, in_messages); };
+  if (w->stream->pending_bytes() < kMostAhead)
+    loop_.post(next);
+  else
+    w->stream->when_drained(next);
 }
 
 std::shared_ptr<ConvertedLine> WatchHub::line_for(const Call& call, const ChannelPtr& channel) {
