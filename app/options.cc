@@ -246,7 +246,9 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
        "its lease. There are\n  " +
            join(rest::known_controllers(), "\n  "),
        "Cluster");
-  text("--service-cluster-ip-range", o.service_cluster_ip_range, "CIDR", "the range of cluster IPs",
+  text("--service-cluster-ip-range", o.service_cluster_ip_range, "CIDR[,CIDR]",
+       "the range of cluster IPs, or one of each family; that of services which do not say comes "
+       "first",
        "Cluster");
   text("--service-node-port-range", o.service_node_port_range, "FIRST-LAST",
        "the range of node ports", "Cluster");

@@ -18,6 +18,7 @@
 #include "app/server_identity.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "catalog/kinds/core/service_ranges.h"
 #include "http/server.h"
 #include "net/signals.h"
 #include "rest/boot/api_server.h"
@@ -95,6 +96,11 @@ std::string advertised(const ServeOptions& o) {
   return own.empty() ? "" : own[0];
 }
 
+// Of the `kubernetes` service.
+std::string first_service_address(const catalog::ServiceRanges& ranges) {
+  return ranges.ranges[0].first().text();
+}
+
 Result<void> open_ground(ServeOptions& o, const std::string& service_address, Ground& g) {
   // The store first: a server that does not get it must not touch the rest of the directory.
   if (auto ok = take(open_store(o.data_dir), g.store); !ok) return ok;
@@ -159,7 +165,7 @@ bool has_namespace_policy(const authz::Chain& chain) {
 }
 
 // Creates what every cluster has.
-Result<void> boot(const ServeOptions& o, const std::string& service_address, const Ground& g,
+Result<void> boot(const ServeOptions& o, const catalog::ServiceRanges& ranges, const Ground& g,
                   rest::ApiServer& server) {
   const rest::Loopback& api = server.api();
   bool is_new = g.store->current_revision() == 1;
@@ -167,9 +173,11 @@ Result<void> boot(const ServeOptions& o, const std::string& service_address, con
   if (!facts) return fail(facts.error());
   // Endpoints have no other addresses.
   const std::string address = advertised(o);
+  std::vector<std::string> cidrs;
+  for (const catalog::ServiceRange& range : ranges.ranges) cidrs.push_back(range.text());
   auto booted = rest::bootstrap(api, *server.catalog().get(),
-                                {.service_cluster_ip_range = o.service_cluster_ip_range,
-                                 .service_address = service_address,
+                                {.service_ranges = std::move(cidrs),
+                                 .service_address = first_service_address(ranges),
                                  .server_address = is_for_others(address) ? address : "",
                                  .server_port = o.secure_port,
                                  .authentication = std::move(*facts),
@@ -238,9 +246,10 @@ int serve(int argc, char** argv) {
   Ground ground(o);
   const Log& log = ground.log;
   for (const std::string& w : o.warnings) log.write(LogLevel::kWarning, w);
-  auto service_address = rest::first_service_address(o.service_cluster_ip_range);
-  if (!service_address) return misuse(log, service_address.error());
-  if (auto ok = open_ground(o, *service_address, ground); !ok) return refuse(log, ok.error());
+  auto ranges = catalog::ServiceRanges::parse(o.service_cluster_ip_range);
+  if (!ranges) return misuse(log, ranges.error());
+  if (auto ok = open_ground(o, first_service_address(*ranges), ground); !ok)
+    return refuse(log, ok.error());
   auto made = make_api_server(o, ground);
   if (!made)
     return made.error().reason == Reason::kBadRequest ? misuse(log, made.error())
@@ -249,7 +258,7 @@ int serve(int argc, char** argv) {
   http::Server server(api.loops(), api.gateway(), server_options(o));
   rest::Health::Stage& booted = api.health().add_stage("bootstrap");
   rest::Health::Stage& controlled = api.health().add_stage("controllers");
-  if (auto ok = boot(o, *service_address, ground, api); !ok) return refuse(log, ok.error());
+  if (auto ok = boot(o, *ranges, ground, api); !ok) return refuse(log, ok.error());
   booted.reach();
   auto trusted = trusted_authority(o, ground.data);
   if (!trusted) return refuse(log, trusted.error());

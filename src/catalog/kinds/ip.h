@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,7 +21,8 @@ struct Ip {
   bool loopback() const;
   bool link_local_unicast() const;
   bool link_local_multicast() const;
-  friend bool operator==(const Ip&, const Ip&) = default;
+  friend auto operator<=>(const Ip&, const Ip&) = default;
+  std::string_view family() const { return v4 ? "IPv4" : "IPv6"; }
 };
 
 struct Cidr {

@@ -81,10 +81,13 @@ Result<std::unique_ptr<ApiServer>> ApiServer::make(Parts parts) {
   std::unique_ptr<ApiServer> self(new ApiServer(parts));
   if (auto ok = self->load_authorizers(parts); !ok) return fail(ok.error());
   if (auto ok = self->load_admission(parts); !ok) return fail(ok.error());
-  auto network = ServiceNetwork::make(parts.store, parts.random, parts.service_cluster_ip_range,
+  auto network = ServiceNetwork::make(parts.store, parts.clock, parts.random,
+                                      parts.service_cluster_ip_range,
                                       parts.service_node_port_range);
   if (!network) return fail(network.error());
   self->network_ = std::move(*network);
+  if (std::string warning = self->network_->warning(); !warning.empty())
+    self->warnings_.push_back(std::move(warning));
   self->set_guards();
   self->set_services(parts);
   self->describe(parts);

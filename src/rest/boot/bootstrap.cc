@@ -88,12 +88,46 @@ Value token_tracking(const BootstrapOptions& o) {
                         {"data", Value::object({{"since", o.now.substr(0, o.now.find('T'))}})}});
 }
 
+constexpr std::string_view kRanges = "/apis/networking.k8s.io/v1/servicecidrs";
+
 Value service_cidr(const BootstrapOptions& o) {
-  return Value::object(
-      {{"apiVersion", "networking.k8s.io/v1"},
-       {"kind", "ServiceCIDR"},
+  Value ranges = Value::array({o.service_ranges.begin(), o.service_ranges.end()});
+  return Value::object({{"apiVersion", "networking.k8s.io/v1"},
+                        {"kind", "ServiceCIDR"},
+                        {"metadata", meta("kubernetes")},
+                        {"spec", Value::object({{"cidrs", std::move(ranges)}})}});
+}
+
+// The range that the flags name. One that is stored stays, because services have addresses of it;
+// only a second family may be added.
+Result<void> ensure_ranges(const Loopback& api, const BootstrapOptions& o) {
+  const std::string path = cat(kRanges, "/kubernetes");
+  const Value wanted = service_cidr(o);
+  if (auto ok = ensure(api, std::string(kRanges), wanted); !ok) return ok;
+  Value stored = api.send_and_wait("GET", path).body;
+  const Value has = stored["spec"]["cidrs"], asked = wanted["spec"]["cidrs"];
+  if (has.size() == 1 && asked.size() == 2 && has[0] == asked[0]) {
+    stored.set("spec", wanted["spec"]);
+    if (Loopback::Reply reply = api.send_and_wait("PUT", path, stored); !reply.ok())
+      return fail(
+          internal_error(cat("bootstrap of ", path, ": ", reply.body["message"].as_string())));
+  }
+  if (has != asked || !stored["status"]["conditions"].empty()) return {};
+  Value ready = Value::object({{"type", "Ready"},
+                               {"status", "True"},
+                               {"reason", ""},
+                               {"message", "Kubernetes default Service CIDR is ready"},
+                               {"lastTransitionTime", o.now}});
+  Value status = Value::object(
+      {{"apiVersion", wanted["apiVersion"]},
+       {"kind", wanted["kind"]},
        {"metadata", meta("kubernetes")},
-       {"spec", Value::object({{"cidrs", Value::array({o.service_cluster_ip_range})}})}});
+       {"status", Value::object({{"conditions", Value::array({std::move(ready)})}})}});
+  Loopback::Reply reply = api.send_and_wait(
+      "PATCH", cat(path, "/status?fieldManager=kubernetes-service-cidr-controller&force=true"),
+      std::move(status), "application/apply-patch+yaml");
+  if (reply.ok()) return {};
+  return fail(internal_error(cat("bootstrap of ", path, ": ", reply.body["message"].as_string())));
 }
 
 // Makes `member` of a stored object what it is in `object`; creates the object when it is absent.
@@ -144,8 +178,7 @@ Result<void> bootstrap(const Loopback& api, const catalog::Catalog& catalog,
                            is_schema ? "flowschemas" : "prioritylevelconfigurations");
     if (auto ok = ensure(api, path, c); !ok) return ok;
   }
-  if (auto ok = ensure(api, "/apis/networking.k8s.io/v1/servicecidrs", service_cidr(o)); !ok)
-    return ok;
+  if (auto ok = ensure_ranges(api, o); !ok) return ok;
   if (auto ok = ensure(api, "/api/v1/namespaces/default/services", kubernetes_service(o)); !ok)
     return ok;
   if (auto ok = ensure(api, "/api/v1/namespaces/kube-system/configmaps", token_tracking(o)); !ok)

@@ -11,8 +11,8 @@
 namespace cardea::rest {
 
 struct BootstrapOptions {
-  std::string service_cluster_ip_range;
-  std::string service_address;  // of the `kubernetes` service: the first of the range
+  std::vector<std::string> service_ranges;  // of the ServiceCIDR `kubernetes`
+  std::string service_address;  // of the `kubernetes` service: the first of the first range
   std::string server_address;   // where other machines find this server; empty: nowhere
   std::uint16_t server_port;
   // The authentication settings that extension servers need: CAs and headers, by the keys that

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "json/print.h"
 #include "rest/testing/test_server.h"
-#include "rest/write/service_network.h"
 
 namespace cardea::rest {
 namespace {
@@ -12,7 +12,7 @@ using json::Value;
 
 TEST(Bootstrap, ASecondStartFindsEverythingAndChangesNothing) {
   TestServer server;
-  BootstrapOptions options{.service_cluster_ip_range = "10.0.0.0/24",
+  BootstrapOptions options{.service_ranges = {"10.0.0.0/24"},
                            .service_address = "10.0.0.1",
                            .server_address = "10.1.2.3",
                            .server_port = 6443,
@@ -50,12 +50,20 @@ TEST(Bootstrap, ASecondStartFindsEverythingAndChangesNothing) {
   EXPECT_EQ(config["data"]["client-ca-file"].as_string(), "other");
 }
 
-TEST(ServiceNetwork, ARangeBeginsWhereItsPrefixEnds) {
-  EXPECT_EQ(first_service_address("10.0.0.0/24").value_or(""), "10.0.0.1");
-  for (const char* wrong : {"10.0.0.1/24", "10.0.0.0/33", "10.0.0.0", "fd00::/108", ""})
-    EXPECT_FALSE(first_service_address(wrong)) << wrong;
-  EXPECT_EQ(first_service_address("10.0.0.1/24").error().message,
-            "`10.0.0.1/24` does not begin a range of /24");
+TEST(Bootstrap, ASecondFamilyIsAddedAndARangeInUseStays) {
+  TestServer server;
+  BootstrapOptions options{.service_ranges = {"10.0.0.0/24"},
+                           .service_address = "10.0.0.1",
+                           .now = "2026-01-01T00:00:00Z"};
+  auto ranges = [&] {
+    EXPECT_TRUE(bootstrap(server.api(), *server.catalog().get(), options));
+    return json::print(server.get("/apis/networking.k8s.io/v1/servicecidrs/kubernetes")["spec"]);
+  };
+  EXPECT_EQ(ranges(), R"({"cidrs":["10.0.0.0/24"]})");
+  options.service_ranges = {"10.0.0.0/24", "fd00::/112"};
+  EXPECT_EQ(ranges(), R"({"cidrs":["10.0.0.0/24","fd00::/112"]})");
+  options.service_ranges = {"10.1.0.0/24"};
+  EXPECT_EQ(ranges(), R"({"cidrs":["10.0.0.0/24","fd00::/112"]})");
 }
 
 }  // namespace

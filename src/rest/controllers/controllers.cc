@@ -25,6 +25,8 @@ constexpr Row kControllers[] = {
      [](const ControllerContext& c, const std::string&) { return service_account_controller(c); }},
     {"validatingadmissionpolicy-status-controller",
      [](const ControllerContext& c, const std::string&) { return admission_policy_status(c); }},
+    {"service-cidr-controller",
+     [](const ControllerContext& c, const std::string&) { return service_cidr_controller(c); }},
     {"root-ca-certificate-publisher-controller",
      [](const ControllerContext& c, const std::string& ca) { return root_ca_publisher(c, ca); }},
 };
@@ -71,6 +73,7 @@ Controllers::Controllers(const ControllerContext& context, Settings settings) {
   controllers_.push_back(local_api_services(context));
   controllers_.push_back(event_expiry(context, settings.event_ttl));
   controllers_.push_back(access_policy_status(context));
+  controllers_.push_back(address_repair(context));
   if (!settings.identity.name.empty())
     controllers_.push_back(identity_lease(context, std::move(settings.identity)));
   std::vector<Controller*> replaceable;

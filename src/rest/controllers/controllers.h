@@ -15,6 +15,7 @@ std::unique_ptr<Controller> cluster_role_aggregation(ControllerContext context);
 std::unique_ptr<Controller> resource_quota_controller(ControllerContext context);
 std::unique_ptr<Controller> service_account_controller(ControllerContext context);
 std::unique_ptr<Controller> admission_policy_status(ControllerContext context);
+std::unique_ptr<Controller> service_cidr_controller(ControllerContext context);
 // `ca` is PEM: what a client needs to trust this server's certificate.
 std::unique_ptr<Controller> root_ca_publisher(ControllerContext context, std::string ca);
 
@@ -31,6 +32,9 @@ std::unique_ptr<Controller> event_expiry(ControllerContext context, std::chrono:
 
 // Makes and deletes the APIServices of groups that CustomResourceDefinitions serve. Always on.
 std::unique_ptr<Controller> local_api_services(ControllerContext context);
+
+// Restores IPAddresses of services that are missing, and deletes those of no service. Always on.
+std::unique_ptr<Controller> address_repair(ControllerContext context);
 
 // How a server is told from others on the same store.
 struct ServerIdentity {

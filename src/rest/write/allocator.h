@@ -1,10 +1,12 @@
 #pragma once
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "catalog/catalog.h"
 #include "json/value.h"
+#include "store/store.h"
 
 namespace cardea::rest {
 
@@ -28,14 +30,24 @@ class Reservation {
   std::function<void()> release_;
 };
 
-// Gives objects their share of something limited, after admission and before they are prepared and
-// validated. Shared between threads.
+// What is stored beside an object, in its transaction, so that no other server gives away the same.
+// If a compare does not hold, the write is tried again.
+struct Claims {
+  std::vector<store::Compare> compares = {};
+  std::vector<store::Op> ops = {};
+};
+
+// Gives objects their share of something limited. Shared between threads.
 class Allocator {
  public:
   virtual ~Allocator() = default;
   virtual bool applies(const catalog::Resource& resource) const = 0;
+  // After admission, and before the object is prepared and validated. `old` is null for a create.
   virtual Result<Reservation> allocate(json::Value& object, const json::Value* old,
                                        bool dry_run) = 0;
+  // When the object is about to be stored: from `old`, null for a create, to `now`, null for a
+  // deletion.
+  virtual Result<Claims> claims(const json::Value* old, const json::Value* now) = 0;
 };
 
 }  // namespace cardea::rest

@@ -221,6 +221,7 @@ Task<Result<Next>> commit_removal(Write& w) {
     txn.ops.push_back(store::Put{w.key, stored_bytes(*w.held)});
   else
     txn.ops.push_back(store::Delete{w.key});
+  if (auto ok = add_claims(txn, w, w.held ? &w.old : nullptr); !ok) co_return fail(ok.error());
   Result<store::Commit> done = co_await commit(w.call, *proof, std::move(txn));
   if (!done) co_return fail(done.error());
   if (!done->succeeded) {

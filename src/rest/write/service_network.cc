@@ -1,76 +1,159 @@
 #include "rest/write/service_network.h"
 
-#include <arpa/inet.h>
+#include <algorithm>
 
 #include "base/strings.h"
+#include "base/time_parse.h"
+#include "catalog/kinds/networking/ip_address.h"
+#include "json/print.h"
 #include "rest/write/stored_object.h"
 
 namespace cardea::rest {
 
+using catalog::Ip;
 using json::Value;
 
 namespace {
-constexpr std::string_view kPrefix = "/registry/services/specs/";
+
+constexpr std::string_view kServices = "/registry/services/specs/";
+constexpr std::string_view kAddresses = "/registry/ipaddresses/";
+constexpr std::string_view kRanges = "/registry/servicecidrs/";
+constexpr std::string_view kDefaultRange = "kubernetes";
+
+std::string key_of(const Ip& ip) {
+  return cat(kAddresses, ip.text());
 }
 
-Result<std::string> first_service_address(const std::string& cidr) {
-  auto slash = cidr.find('/');
-  auto bits = slash == std::string::npos ? std::nullopt
-                                         : parse_int(std::string_view(cidr).substr(slash + 1));
-  in_addr address{};
-  if (!bits || *bits < 8 || *bits > 30 ||
-      ::inet_pton(AF_INET, cidr.substr(0, slash).c_str(), &address) != 1)
-    return fail(
-        bad_request(cat("`", cidr, "` is not a range of IPv4 addresses; write it as 10.0.0.0/24")));
-  std::uint32_t mask = ~std::uint32_t{0} << (32 - *bits), first = ntohl(address.s_addr);
-  if ((first & mask) != first)
-    return fail(
-        bad_request(cat("`", cidr, "` does not begin a range of /", std::to_string(*bits))));
-  address.s_addr = htonl(first + 1);
-  char text[INET_ADDRSTRLEN];
-  ::inet_ntop(AF_INET, &address, text, sizeof text);
-  return text;
+std::set<Ip> addresses_of(const Value* service) {
+  return service ? catalog::service_addresses(*service) : std::set<Ip>();
 }
 
-Result<std::unique_ptr<ServiceNetwork>> ServiceNetwork::make(store::Store& store, Random& random,
-                                                             const std::string& cidr,
-                                                             const std::string& port_range) {
-  auto parts = split(port_range, '-');
+std::vector<Ip> difference(const std::set<Ip>& from, const std::set<Ip>& without) {
+  std::vector<Ip> out;
+  std::ranges::set_difference(from, without, std::back_inserter(out));
+  return out;
+}
+
+bool is_usable(const Value& service_cidr) {
+  if (service_cidr["metadata"].has("deletionTimestamp")) return false;
+  for (const Value& condition : service_cidr["status"]["conditions"].items())
+    if (condition["type"].as_string() == "Ready") return condition["status"].as_string() == "True";
+  return true;  // whoever sets the condition may be on its way
+}
+
+// The server made it and owns all of it.
+Value owners_of_address(const std::string& now) {
+  const Value here = Value::object();
+  Value labels = Value::object({{".", here},
+                                {"f:ipaddress.kubernetes.io/ip-family", here},
+                                {cat("f:", catalog::kManagedByLabel), here}});
+  Value parent = Value::object(
+      {{".", here}, {"f:name", here}, {"f:namespace", here}, {"f:resource", here}});
+  Value fields = Value::object({{"f:metadata", Value::object({{"f:labels", std::move(labels)}})},
+                                {"f:spec", Value::object({{"f:parentRef", std::move(parent)}})}});
+  return Value::array({Value::object({{"apiVersion", "networking.k8s.io/v1"},
+                                      {"fieldsType", "FieldsV1"},
+                                      {"fieldsV1", std::move(fields)},
+                                      {"manager", "cardea"},
+                                      {"operation", "Update"},
+                                      {"time", now}})});
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ServiceNetwork>> ServiceNetwork::make(store::Store& store,
+                                                             const Clock& clock, Random& random,
+                                                             const std::string& ranges,
+                                                             const std::string& ports) {
+  auto parts = split(ports, '-');
   auto first = parse_int(parts[0]), last = parts.size() == 2 ? parse_int(parts[1]) : std::nullopt;
   if (!first || !last || *first < 1 || *last > 65535 || *first > *last)
-    return fail(
-        bad_request(cat("`", port_range, "` is not a range of ports; write it as 30000-32767")));
-  auto parsed = catalog::parse_cidr(cidr);
-  if (!parsed)
-    return fail(
-        bad_request(cat("`", cidr, "` is not a range of addresses; write it as 10.0.0.0/24")));
-  catalog::ServiceAllocator allocator(cidr, static_cast<int>(*first), static_cast<int>(*last));
-  std::unique_ptr<ServiceNetwork> network(new ServiceNetwork(store, random, std::move(allocator)));
-  if (auto ok = network->follow(); !ok) return fail(ok.error());
+    return fail(bad_request(cat("`", ports, "` is not a range of ports; write it as 30000-32767")));
+  auto parsed = catalog::ServiceRanges::parse(ranges);
+  if (!parsed) return fail(parsed.error());
+  catalog::ServiceAllocator allocator(std::move(*parsed), static_cast<int>(*first),
+                                      static_cast<int>(*last));
+  std::unique_ptr<ServiceNetwork> network(
+      new ServiceNetwork(store, clock, random, std::move(allocator)));
+  for (std::string_view prefix : {kRanges, kAddresses, kServices})
+    if (auto ok = network->follow(prefix); !ok) return fail(ok.error());
   return network;
 }
 
-Result<void> ServiceNetwork::follow() {
-  auto range = store_.range({.keys = store::keys_with_prefix(kPrefix)});
+Result<void> ServiceNetwork::follow(std::string_view prefix) {
+  auto range = store_.range({.keys = store::keys_with_prefix(prefix)});
   if (!range) return fail(range.error());
-  for (const store::RecordPtr& record : range->records) in_use_.add(parse_stored(*record));
-  auto watch = store_.watch(std::string(kPrefix), range->revision,
+  for (const store::RecordPtr& record : range->records)
+    note({.type = store::EventType::kPut, .revision = record->mod_revision, .record = record});
+  auto watch = store_.watch(std::string(prefix), range->revision,
                             [this](std::span<const store::EventPtr> events) {
                               for (const store::EventPtr& e : events) note(*e);
                             });
   if (!watch) return fail(watch.error());
-  watch_ = std::move(*watch);
+  watches_.push_back(std::move(*watch));
   return {};
 }
 
 void ServiceNetwork::note(const store::Event& event) {
+  const std::string_view key = event.record->key();
   std::lock_guard lock(mutex_);
+  if (key.starts_with(kServices)) return note_service(event);
+  if (key.starts_with(kRanges)) return note_range(event);
+  const auto ip = catalog::parse_ip(key.substr(kAddresses.size()));
+  if (!ip) return;
+  if (event.type == store::EventType::kPut)
+    in_use_.hold(*ip);
+  else
+    in_use_.release(*ip);
+}
+
+void ServiceNetwork::note_service(const store::Event& event) {
   if (event.previous) in_use_.remove(parse_stored(*event.previous));
   if (event.type == store::EventType::kPut) in_use_.add(parse_stored(*event.record));
 }
 
+void ServiceNetwork::note_range(const store::Event& event) {
+  const std::string name(event.record->key().substr(kRanges.size()));
+  stored_.erase(name);
+  if (event.type == store::EventType::kPut) {
+    const Value object = parse_stored(*event.record);
+    StoredRange& range = stored_[name];
+    range.revision = event.revision;
+    range.is_usable = is_usable(object);
+    for (const Value& text : object["spec"]["cidrs"].items())
+      if (const auto cidr = catalog::parse_cidr(text.as_string()))
+        range.ranges.emplace_back(*cidr, std::string(text.as_string()), name);
+  }
+  // The range that every cluster has comes first.
+  const auto usual = stored_.find(std::string(kDefaultRange));
+  std::vector<catalog::ServiceRange> all = usual == stored_.end() ? configured_
+                                           : usual->second.is_usable
+                                               ? usual->second.ranges
+                                               : std::vector<catalog::ServiceRange>();
+  for (const auto& [other, range] : stored_)
+    if (other != kDefaultRange && range.is_usable)
+      all.insert(all.end(), range.ranges.begin(), range.ranges.end());
+  allocator_ = allocator_.with(std::move(all));
+}
+
+std::string ServiceNetwork::warning() {
+  std::lock_guard lock(mutex_);
+  const auto usual = stored_.find(std::string(kDefaultRange));
+  if (usual == stored_.end()) return "";
+  const std::vector<catalog::ServiceRange>& has = usual->second.ranges;
+  // A second family may be added to the first.
+  const bool fits = has.size() <= configured_.size() &&
+                    std::ranges::equal(
+                        has.begin(), has.end(), configured_.begin(),
+                        configured_.begin() + static_cast<std::ptrdiff_t>(has.size()), {},
+                        &catalog::ServiceRange::text, &catalog::ServiceRange::text);
+  if (fits) return "";
+  return "--service-cluster-ip-range is not the range of the ServiceCIDR `kubernetes`, which stays "
+         "in use";
+}
+
 bool ServiceNetwork::applies(const catalog::Resource& r) const {
-  return r.storage_prefix == kPrefix;
+  return r.storage_prefix == kServices;
 }
 
 Result<Reservation> ServiceNetwork::allocate(Value& object, const Value* old, bool dry_run) {
@@ -85,9 +168,49 @@ Result<Reservation> ServiceNetwork::allocate(Value& object, const Value* old, bo
     std::lock_guard again(mutex_);
     in_use_.remove(taken);
     const Value& meta = taken["metadata"];
-    std::string key = cat(kPrefix, meta["namespace"].as_string(), "/", meta["name"].as_string());
+    std::string key = cat(kServices, meta["namespace"].as_string(), "/", meta["name"].as_string());
     if (store::RecordPtr current = store_.get(key)) in_use_.add(parse_stored(*current));
   });
+}
+
+std::string ServiceNetwork::bytes_of_address(const Ip& ip, const Value& service) {
+  const Value& meta = service["metadata"];
+  Value object = catalog::ip_address_of_service(ip, meta["namespace"].as_string(),
+                                                meta["name"].as_string());
+  const std::string now = rfc3339(clock_.now());
+  Value& own = object.member("metadata");
+  own.set("uid", make_uid(random_));
+  own.set("creationTimestamp", now);
+  own.set("managedFields", owners_of_address(now));
+  return json::print_object(object);
+}
+
+Result<Claims> ServiceNetwork::claims(const Value* old, const Value* now) {
+  Claims out;
+  const std::set<Ip> before = addresses_of(old), after = addresses_of(now);
+  std::set<std::string> relied_on;
+  for (const Ip& ip : difference(after, before)) {
+    std::lock_guard lock(mutex_);
+    const catalog::ServiceRange* range = allocator_.ranges().with(ip);
+    if (!range)
+      return fail(Error::of(Reason::kConflict, cat("the range of the address ", ip.text(),
+                                                   " was taken away; please try again")));
+    // A ServiceCIDR that changes may be on its way out.
+    if (!range->owner().empty() && relied_on.insert(range->owner()).second)
+      out.compares.push_back({cat(kRanges, range->owner()), stored_[range->owner()].revision});
+    out.compares.push_back({key_of(ip), 0});
+    out.ops.push_back(store::Put{key_of(ip), bytes_of_address(ip, *now)});
+  }
+  for (const Ip& ip : difference(before, after)) {
+    const store::RecordPtr record = store_.get(key_of(ip));
+    const Value& meta = (*old)["metadata"];
+    if (!record || !catalog::is_address_of(parse_stored(*record), meta["namespace"].as_string(),
+                                           meta["name"].as_string()))
+      continue;
+    out.compares.push_back({key_of(ip), record->mod_revision});
+    out.ops.push_back(store::Delete{key_of(ip)});
+  }
+  return out;
 }
 
 }  // namespace cardea::rest

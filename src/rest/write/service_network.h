@@ -1,8 +1,11 @@
 #pragma once
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "catalog/kinds/core/service_allocator.h"
 #include "rest/write/allocator.h"
@@ -10,32 +13,59 @@
 
 namespace cardea::rest {
 
-// The first address of a range, which the `kubernetes` service has: 10.0.0.1 of 10.0.0.0/24.
-Result<std::string> first_service_address(const std::string& cidr);
-
-// Cluster addresses and node ports of services. Reads the used ones from the store itself, so
-// that no second record can disagree.
+// Cluster addresses and node ports of services.
+//
+// Addresses come from the ranges of the ServiceCIDR objects; while there is none by the name
+// `kubernetes`, from the flags. An IPAddress object is stored and deleted in the transaction of its
+// service: its key is the lock, so two servers on one store never give away the same address. The
+// transaction also relies on the ServiceCIDR: no address is taken from a range that is on its way
+// out.
+//
+// Which addresses and ports are free is known from the stored services and IPAddresses. Node ports
+// are locked within this server only.
 class ServiceNetwork : public Allocator {
  public:
-  static Result<std::unique_ptr<ServiceNetwork>> make(store::Store& store, Random& random,
-                                                      const std::string& cidr,
-                                                      const std::string& port_range);
+  // `ranges` as --service-cluster-ip-range has them, `ports` as --service-node-port-range.
+  static Result<std::unique_ptr<ServiceNetwork>> make(store::Store& store, const Clock& clock,
+                                                      Random& random, const std::string& ranges,
+                                                      const std::string& ports);
 
   bool applies(const catalog::Resource& resource) const override;
   Result<Reservation> allocate(json::Value& object, const json::Value* old, bool dry_run) override;
+  Result<Claims> claims(const json::Value* old, const json::Value* now) override;
+
+  // Where the ranges of the flags are not those of the cluster; otherwise empty.
+  std::string warning();
 
  private:
-  ServiceNetwork(store::Store& store, Random& random, catalog::ServiceAllocator allocator)
-      : store_(store), random_(random), allocator_(std::move(allocator)) {}
-  Result<void> follow();
+  struct StoredRange {
+    store::Revision revision = 0;
+    std::vector<catalog::ServiceRange> ranges = {};
+    bool is_usable = false;  // no address is given away from others
+  };
+
+  ServiceNetwork(store::Store& store, const Clock& clock, Random& random,
+                 catalog::ServiceAllocator allocator)
+      : store_(store),
+        clock_(clock),
+        random_(random),
+        configured_(allocator.ranges().ranges),
+        allocator_(std::move(allocator)) {}
+  Result<void> follow(std::string_view prefix);
   void note(const store::Event& event);
+  void note_service(const store::Event& event);
+  void note_range(const store::Event& event);
+  std::string bytes_of_address(const catalog::Ip& ip, const json::Value& service);
 
   store::Store& store_;
+  const Clock& clock_;
   Random& random_;
-  catalog::ServiceAllocator allocator_;
+  const std::vector<catalog::ServiceRange> configured_;  // by flags
   std::mutex mutex_;
-  catalog::ServicesInUse in_use_;  // guarded by mutex_
-  std::unique_ptr<store::Watch> watch_;
+  catalog::ServiceAllocator allocator_;        // guarded by mutex_
+  catalog::ServicesInUse in_use_;              // guarded by mutex_
+  std::map<std::string, StoredRange> stored_;  // guarded by mutex_; by the name of the ServiceCIDR
+  std::vector<std::unique_ptr<store::Watch>> watches_;
 };
 
 }  // namespace cardea::rest

@@ -324,6 +324,7 @@ Task<Result<Next>> guard(Write& w) {
 
 Result<Next> allocate(Write& w) {
   w.reserved.clear();
+  if (w.call.info.subresource == "status") return Next::kStep;  // the rest of the object stays
   for (Allocator* a : w.call.services.allocators) {
     if (!a->applies(*w.call.resource)) continue;
     auto reservation = a->allocate(w.review->object, w.old_or_null(), w.options.dry_run);
@@ -533,6 +534,7 @@ Task<Result<Next>> commit_new(Write& w) {
     store::Txn txn{{{w.key, 0}}, {store::Put{w.key, std::move(ready->bytes)}}};
     const bool relies = !review.relies_on.empty();
     add_reliance(txn, review);
+    if (auto ok = add_claims(txn, w, &review.object); !ok) co_return fail(ok.error());
     Result<store::Commit> done = co_await commit(call, *proof, std::move(txn));
     if (!done) co_return fail(done.error());
     if (done->succeeded) {
@@ -572,6 +574,8 @@ Task<Result<Next>> commit_change(Write& w) {
   else
     txn.ops.push_back(store::Put{w.key, std::move(ready->bytes)});
   add_reliance(txn, review);
+  if (auto ok = add_claims(txn, w, gone ? nullptr : &review.object); !ok)
+    co_return fail(ok.error());
   Result<store::Commit> done = co_await commit(call, *proof, std::move(txn));
   if (!done) co_return fail(done.error());
   if (done->succeeded) {
@@ -633,6 +637,17 @@ constexpr Step kSteps[] = {
 // clang-format on
 
 }  // namespace
+
+Result<void> add_claims(store::Txn& txn, const Write& w, const Value* now) {
+  for (Allocator* a : w.call.services.allocators) {
+    if (!a->applies(*w.call.resource)) continue;
+    Result<Claims> claims = a->claims(w.old_or_null(), now);
+    if (!claims) return fail(claims.error());
+    std::ranges::move(claims->compares, std::back_inserter(txn.compares));
+    std::ranges::move(claims->ops, std::back_inserter(txn.ops));
+  }
+  return {};
+}
 
 Result<void> check_uid(const Write& w, const Value& object) {
   std::string_view uid = object["metadata"]["uid"].as_string(),

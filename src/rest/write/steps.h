@@ -81,6 +81,10 @@ Task<Result<json::Value>> stored_by_webhook(Write& write);
 // name their fields differently, so conditions always have to allow both forms.
 Task<Result<void>> show_stored_by_webhook(Write& write);
 
+// Adds what allocators store beside the object. `now` is the object as it will be; null: it is
+// deleted.
+Result<void> add_claims(store::Txn& txn, const Write& write, const json::Value* now);
+
 // Whether the object is of the uid that the request says, if it says one.
 Result<void> check_uid(const Write& write, const json::Value& object);
 

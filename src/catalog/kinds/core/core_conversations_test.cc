@@ -379,7 +379,7 @@ class Walk {
 
   std::map<std::string, Value> objects_;
   std::string name_;
-  ServiceAllocator allocator_{"10.0.0.0/24", 30000, 32767};
+  ServiceAllocator allocator_{*ServiceRanges::parse("10.0.0.0/24"), 30000, 32767};
   ServicesInUse in_use_;
 };
 

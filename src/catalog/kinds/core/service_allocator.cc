@@ -11,11 +11,6 @@ namespace {
 
 using std::string_view;
 
-std::string canonical(string_view ip) {
-  auto parsed = parse_ip(ip);
-  return parsed ? parsed->text() : std::string(ip);
-}
-
 bool needs_address(const Value& service) {
   return text(service["spec"], "type") != "ExternalName";
 }
@@ -29,11 +24,54 @@ bool allocates_node_ports(const Value& service) {
 }
 
 std::string_view family_of(string_view ip) {
-  return parse_ip(ip) && !parse_ip(ip)->v4 ? "IPv6" : "IPv4";
+  const auto parsed = parse_ip(ip);
+  return parsed ? parsed->family() : "IPv4";
+}
+std::string_view other_family(string_view family) {
+  return family == "IPv4" ? "IPv6" : "IPv4";
+}
+bool is_single_stack(const Value& spec) {
+  return text(spec, "ipFamilyPolicy") == "SingleStack";
+}
+// No selector means that somebody else makes the endpoints, and they may be of any family.
+bool is_headless_without_selector(const Value& spec) {
+  return text(spec, "clusterIP") == "None" && spec["selector"].empty();
 }
 
 std::vector<std::string> cluster_ips(const Value& service) {
   return strings(service["spec"]["clusterIPs"]);
+}
+
+// A service that prefers two families keeps the ones it has, whatever the cluster has become. Only
+// a change of these fields makes the server look again.
+bool keeps_preferred_families(const Value& service, const Value& old) {
+  const Value &now = service["spec"], &before = old["spec"];
+  if (text(now, "type") != text(before, "type") || text(now, "type") == "ExternalName")
+    return false;
+  return text(now, "ipFamilyPolicy") == "PreferDualStack" &&
+         text(before, "ipFamilyPolicy") == "PreferDualStack" &&
+         text(now, "clusterIP") == text(before, "clusterIP") &&
+         semantically_equal(now["clusterIPs"], before["clusterIPs"]) &&
+         semantically_equal(now["ipFamilies"], before["ipFamilies"]);
+}
+
+// Back to one family: the policy alone says it, if the lists are as they were. Otherwise a shorter
+// list must come with the policy.
+FieldErrors leave_second_family(Value& spec, const Value& before) {
+  FieldErrors errors;
+  const std::string policy(text(spec, "ipFamilyPolicy"));
+  for (const auto& [list, what] :
+       {std::pair("clusterIPs", "cluster IP"), std::pair("ipFamilies", "IP family")}) {
+    const std::size_t count = spec[list].size();
+    if (is_single_stack(spec)) {
+      if (count > 1 && semantically_equal(spec[list], before[list]))
+        spec.set(list, Value::array({spec[list][0]}));
+    } else if (count > 0 && count < before[list].size()) {
+      errors.push_back(json::invalid("spec.ipFamilyPolicy", policy,
+                                     cat("must be 'SingleStack' to release the secondary ", what)));
+    }
+  }
+  return errors;
 }
 
 // A client may set the single field, the list, or both; the missing one follows from the other.
@@ -101,10 +139,16 @@ bool is_headless(const Value& service) {
   return ips.size() == 1 && ips[0].as_string() == "None";
 }
 
+std::set<Ip> service_addresses(const Value& service) {
+  std::set<Ip> out;
+  for (const std::string& text : cluster_ips(service))
+    if (const auto ip = parse_ip(text)) out.insert(*ip);
+  return out;
+}
+
 void ServicesInUse::add(const Value& service) {
   if (!needs_address(service)) return;
-  for (const std::string& ip : cluster_ips(service))
-    if (ip != "None") addresses_.insert(canonical(ip));
+  addresses_.merge(service_addresses(service));
   for (const Value& port : service["spec"]["ports"].items())
     if (std::int64_t number = port["nodePort"].as_int(); number != 0) ports_.insert(number);
   if (std::int64_t number = service["spec"]["healthCheckNodePort"].as_int(); number != 0)
@@ -112,7 +156,7 @@ void ServicesInUse::add(const Value& service) {
 }
 
 void ServicesInUse::remove(const Value& service) {
-  for (const std::string& ip : cluster_ips(service)) addresses_.erase(canonical(ip));
+  for (const Ip& ip : service_addresses(service)) addresses_.erase(ip);
   for (const Value& port : service["spec"]["ports"].items())
     ports_.erase(port["nodePort"].as_int());
   ports_.erase(service["spec"]["healthCheckNodePort"].as_int());
@@ -132,7 +176,7 @@ class ServiceAllocator::Attempt {
         dry_run_(choice.dry_run) {}
 
   std::optional<Error> fill_families(const Value* old);
-  std::optional<Error> take_addresses();
+  std::optional<Error> take_addresses(const Value* old);
   std::optional<Error> take_node_ports(const Value* old);
   std::optional<Error> take_health_check_port(const Value* old);
 
@@ -146,7 +190,10 @@ class ServiceAllocator::Attempt {
   }
   std::optional<std::string> why_not_port(std::int64_t port);
   std::optional<std::int64_t> next_port();
-  std::optional<std::string> next_address() const;
+  std::optional<Error> infer_families();
+  std::optional<Error> take_from(std::size_t first);
+  Result<std::string> take_address(std::string_view family, const std::string& wanted) const;
+  std::optional<Error> refuse_address(const std::string& ip, std::string_view why) const;
   std::optional<Error> take_port(Value& port, std::size_t index, const std::set<std::int64_t>& own,
                                  std::map<std::int64_t, std::int64_t>& by_port);
 
@@ -160,104 +207,128 @@ class ServiceAllocator::Attempt {
 };
 
 std::optional<Error> ServiceAllocator::Attempt::fill_families(const Value* old) {
-  if (!needs_address(service_)) return std::nullopt;
-  const char* primary = owner_.cidr_.address.v4 ? "IPv4" : "IPv6";
-  const char* other = owner_.cidr_.address.v4 ? "IPv6" : "IPv4";
-  bool selectorless_headless = text(spec_, "clusterIP") == "None" && spec_["selector"].empty();
+  if (!needs_address(service_) || (old && keeps_preferred_families(service_, *old)))
+    return std::nullopt;
   if (!present(spec_, "ipFamilyPolicy")) {
     if (old && present((*old)["spec"], "ipFamilyPolicy"))
       spec_.set("ipFamilyPolicy", (*old)["spec"]["ipFamilyPolicy"]);
     else
-      spec_.set("ipFamilyPolicy", selectorless_headless ? "RequireDualStack" : "SingleStack");
+      spec_.set("ipFamilyPolicy",
+                is_headless_without_selector(spec_) ? "RequireDualStack" : "SingleStack");
   }
   FieldErrors errors;
   validate_cluster_ip_fields(service_, old, errors);
   if (!errors.empty()) return invalid(std::move(errors));
-
-  std::string policy(text(spec_, "ipFamilyPolicy"));
-  if (policy == "SingleStack") {
-    constexpr const char* kNeeds = "must be 'RequireDualStack' or 'PreferDualStack' when multiple ";
-    if (spec_["clusterIPs"].size() == 2)
-      errors.push_back(
-          json::invalid("spec.ipFamilyPolicy", policy, cat(kNeeds, "cluster IPs are specified")));
-    if (spec_["ipFamilies"].size() == 2)
-      errors.push_back(
-          json::invalid("spec.ipFamilyPolicy", policy, cat(kNeeds, "IP families are specified")));
-  }
-  std::vector<std::string> ips = cluster_ips(service_);
-  for (std::size_t i = 0; i < ips.size() && ips[i] != "None"; ++i) {
-    if (i < spec_["ipFamilies"].size()) continue;
-    if (family_of(ips[i]) != primary)
-      errors.push_back(json::invalid(Path("spec.clusterIPs").index(i), spec_["clusterIPs"],
-                                     cat(family_of(ips[i]), " is not configured on this cluster")));
-    else
-      spec_.member("ipFamilies").push_back(primary);
-  }
+  if (old && needs_address(*old)) errors = leave_second_family(spec_, (*old)["spec"]);
   if (!errors.empty()) return invalid(std::move(errors));
+  if (auto error = infer_families()) return error;
 
-  if (selectorless_headless) {
-    if (spec_["ipFamilies"].empty()) spec_.member("ipFamilies").push_back(primary);
-    if (spec_["ipFamilies"].size() < 2 && policy != "SingleStack")
-      spec_.member("ipFamilies")
-          .push_back(spec_["ipFamilies"][0].as_string() == primary ? other : primary);
+  const ServiceRanges& ranges = owner_.ranges_;
+  auto add_missing_family = [&] {
+    if (spec_["ipFamilies"].empty()) spec_.member("ipFamilies").push_back(ranges.families[0]);
+  };
+  auto add_second_family = [&] {
+    if (spec_["ipFamilies"].size() == 1 && !is_single_stack(spec_))
+      spec_.member("ipFamilies").push_back(other_family(spec_["ipFamilies"][0].as_string()));
+  };
+  if (is_headless_without_selector(spec_)) {
+    add_missing_family();
+    add_second_family();
     return std::nullopt;
   }
-  if (policy == "RequireDualStack")
+  const std::string policy(text(spec_, "ipFamilyPolicy"));
+  if (policy == "RequireDualStack" && !ranges.is_dual())
     errors.push_back(json::invalid("spec.ipFamilyPolicy", policy,
                                    "this cluster is not configured for dual-stack services"));
   each(spec_, "ipFamilies", "spec", [&](const Value& family, const Path& at) {
-    if (family.as_string() != primary)
+    if (!ranges.serves(family.as_string()))
       errors.push_back(json::invalid(at, family, "not configured on this cluster"));
   });
   if (!errors.empty()) return invalid(std::move(errors));
-  if (spec_["ipFamilies"].empty()) spec_.member("ipFamilies").push_back(primary);
+  add_missing_family();
+  if (ranges.is_dual()) add_second_family();
   return std::nullopt;
 }
 
-std::optional<std::string> ServiceAllocator::Attempt::next_address() const {
-  // The first address of the range is the address of the network. In IPv4 the last address would be
-  // the broadcast address.
-  int host_bits = (owner_.cidr_.address.v4 ? 32 : 128) - owner_.cidr_.prefix;
-  std::uint64_t size = host_bits >= 16 ? 65536 : std::uint64_t{1} << host_bits;
-  std::uint64_t last = owner_.cidr_.address.v4 && host_bits < 16 ? size - 2 : size - 1;
-  if (last < 1) return std::nullopt;
-  std::uint64_t count = last;
-  for (std::uint64_t step = 0; step < count; ++step) {
-    std::uint64_t offset = 1 + (random_ + step) % count;
-    Ip ip = owner_.cidr_.network();
-    for (int byte = 15; offset != 0 && byte >= 0; --byte, offset >>= 8)
-      ip.bytes[static_cast<std::size_t>(byte)] |= static_cast<std::uint8_t>(offset & 0xff);
-    std::string text = ip.text();
-    if (!in_use_.has_address(text)) return text;
+// Addresses that the client chose say their families.
+std::optional<Error> ServiceAllocator::Attempt::infer_families() {
+  FieldErrors errors;
+  if (is_single_stack(spec_)) {
+    constexpr const char* kNeeds = "must be 'RequireDualStack' or 'PreferDualStack' when multiple ";
+    for (const auto& [list, what] : {std::pair("clusterIPs", "cluster IPs are specified"),
+                                     std::pair("ipFamilies", "IP families are specified")})
+      if (spec_[list].size() == 2)
+        errors.push_back(
+            json::invalid("spec.ipFamilyPolicy", spec_["ipFamilyPolicy"], cat(kNeeds, what)));
   }
-  return std::nullopt;
+  const std::vector<std::string> ips = cluster_ips(service_);
+  for (std::size_t i = spec_["ipFamilies"].size(); i < ips.size() && ips[i] != "None"; ++i) {
+    const string_view family = family_of(ips[i]);
+    if (owner_.ranges_.serves(family))
+      spec_.member("ipFamilies").push_back(family);
+    else
+      errors.push_back(json::invalid(Path("spec.clusterIPs").index(i), spec_["clusterIPs"],
+                                     cat(family, " is not configured on this cluster")));
+  }
+  return invalid(std::move(errors));
 }
 
-std::optional<Error> ServiceAllocator::Attempt::take_addresses() {
+std::optional<Error> ServiceAllocator::Attempt::refuse_address(const std::string& ip,
+                                                               string_view why) const {
+  return invalid({json::invalid("spec.clusterIPs", spec_["clusterIPs"],
+                                cat("failed to allocate IP ", ip, ": ", why))});
+}
+
+// `wanted` may be empty.
+Result<std::string> ServiceAllocator::Attempt::take_address(string_view family,
+                                                            const std::string& wanted) const {
+  const ServiceRanges& ranges = owner_.ranges_;
+  const ServiceRange* usual = ranges.first_of(family);
+  if (wanted.empty()) {
+    if (dry_run_ && usual) return usual->network().text();
+    for (const ServiceRange& range : ranges.ranges) {
+      if (range.family() != family) continue;
+      const auto free = range.next(random_, [&](const Ip& ip) { return in_use_.has_address(ip); });
+      if (free) return free->text();
+    }
+    return fail(internal_error(cat("failed to allocate a serviceIP for Service ",
+                                   quoted(text(service_["metadata"], "name")), ": range is full")));
+  }
+  const Ip ip = *parse_ip(wanted);
+  if (!ranges.with(ip)) {
+    if (!dry_run_ || !usual)
+      return fail(*refuse_address(wanted, "the provided network does not match the current range"));
+    return fail(*refuse_address(
+        wanted, cat("the provided IP (", ip.text(),
+                    ") is not in the valid range. The range of valid IPs is ", usual->text())));
+  }
+  if (!dry_run_ && in_use_.has_address(ip))
+    return fail(*refuse_address(wanted, "provided IP is already allocated"));
+  return wanted;
+}
+
+std::optional<Error> ServiceAllocator::Attempt::take_addresses(const Value* old) {
   if (!needs_address(service_) || is_headless(service_)) return std::nullopt;
+  if (!old || !needs_address(*old)) return take_from(0);
+  if (is_headless(*old) || keeps_preferred_families(service_, *old)) return std::nullopt;
+  // Only a second address is ever added. Validation refuses a changed one.
+  const bool is_second = (*old)["spec"]["ipFamilies"].size() == 1 &&
+                         spec_["ipFamilies"].size() == 2;
+  return is_second ? take_from(1) : std::nullopt;
+}
+
+// An address for each family but those before `first`, which the service has.
+std::optional<Error> ServiceAllocator::Attempt::take_from(std::size_t first) {
   std::vector<std::string> ips = cluster_ips(service_);
-  if (ips.empty()) {
-    auto ip = next_address();
-    if (!ip)
-      return internal_error(cat("failed to allocate a serviceIP for Service ",
-                                quoted(text(service_["metadata"], "name")), ": range is full"));
-    spec_.set("clusterIPs", Value::array({Value(*ip)}));
-    spec_.set("clusterIP", *ip);
-    return std::nullopt;
+  const std::vector<std::string> families = strings(spec_["ipFamilies"]);
+  ips.resize(std::max(ips.size(), families.size()));
+  for (std::size_t i = first; i < families.size(); ++i) {
+    Result<std::string> taken = take_address(families[i], ips[i]);
+    if (!taken) return taken.error();
+    ips[i] = std::move(*taken);
   }
-  auto refuse = [&](std::string why) {
-    return invalid({json::invalid("spec.clusterIPs", spec_["clusterIPs"],
-                                  cat("failed to allocate IP ", ips[0], ": ", why))});
-  };
-  Ip ip = *parse_ip(ips[0]);
-  bool edge = ip == owner_.cidr_.network() ||
-              (owner_.cidr_.address.v4 && ip == owner_.cidr_.last());
-  if (!owner_.cidr_.contains(ip) || edge)
-    return refuse(cat("the provided IP (", ip.text(),
-                      ") is not in the valid range. The range of valid IPs is ",
-                      owner_.cidr_text_));
-  if (!dry_run_ && in_use_.has_address(ip.text()))
-    return refuse("provided IP is already allocated");
+  spec_.set("clusterIPs", Value::array({ips.begin(), ips.end()}));
+  if (!ips.empty()) spec_.set("clusterIP", ips[0]);
   return std::nullopt;
 }
 
@@ -342,13 +413,14 @@ std::optional<Error> ServiceAllocator::Attempt::take_health_check_port(const Val
   return std::nullopt;
 }
 
-ServiceAllocator::ServiceAllocator(string_view cidr, int first_port, int last_port)
-    : cidr_text_(cidr),
-      cidr_(parse_cidr(cidr).value_or(Cidr{})),
-      first_port_(first_port),
-      last_port_(last_port) {
-  CARDEA_CHECK(parse_cidr(cidr).has_value());
+ServiceAllocator::ServiceAllocator(ServiceRanges ranges, int first_port, int last_port)
+    : ranges_(std::move(ranges)), first_port_(first_port), last_port_(last_port) {
+  CARDEA_CHECK(!ranges_.families.empty());
   CARDEA_CHECK(first_port > 0 && first_port <= last_port && last_port <= 65535);
+}
+
+ServiceAllocator ServiceAllocator::with(std::vector<ServiceRange> ranges) const {
+  return {ServiceRanges{ranges_.families, std::move(ranges)}, first_port_, last_port_};
 }
 
 std::optional<Error> ServiceAllocator::create(Value& service, const ServicesInUse& in_use,
@@ -357,7 +429,7 @@ std::optional<Error> ServiceAllocator::create(Value& service, const ServicesInUs
   normalise_cluster_ips(object_member(copy, "spec"), nullptr);
   Attempt attempt(*this, copy, in_use, choice);
   auto error = attempt.fill_families(nullptr);
-  if (!error) error = attempt.take_addresses();
+  if (!error) error = attempt.take_addresses(nullptr);
   if (!error) error = attempt.take_node_ports(nullptr);
   if (!error) error = attempt.take_health_check_port(nullptr);
   if (!error) service = std::move(copy);
@@ -374,8 +446,7 @@ std::optional<Error> ServiceAllocator::update(Value& service, const Value& old,
   normalise_cluster_ips(copy.member("spec"), &before);
   Attempt attempt(*this, copy, in_use, choice);
   auto error = attempt.fill_families(&old);
-  // Only a service without an address gets one. Validation refuses a changed address.
-  if (!error && !needs_address(old)) error = attempt.take_addresses();
+  if (!error) error = attempt.take_addresses(&old);
   if (!error) error = attempt.take_node_ports(&old);
   if (!error) error = attempt.take_health_check_port(&old);
   if (!error) service = std::move(copy);

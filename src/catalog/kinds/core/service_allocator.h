@@ -6,25 +6,30 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "catalog/kinds/ip.h"
+#include "catalog/kinds/core/service_ranges.h"
 #include "json/value.h"
 
 namespace cardea::catalog {
 
-// The addresses and ports that services use. Build it from the stored services, or update it with
-// add and remove.
+// The addresses of a service, without spellings; none for a headless one.
+std::set<Ip> service_addresses(const json::Value& service);
+
+// The addresses and ports that are in use: by services, and addresses also by IPAddress objects.
+// Build it from what is stored, or update it with add and remove.
 class ServicesInUse {
  public:
   void add(const json::Value& service);
   void remove(const json::Value& service);
-  bool has_address(std::string_view ip) const { return addresses_.contains(ip); }
+  void hold(const Ip& address) { held_.insert(address); }  // by an IPAddress
+  void release(const Ip& address) { held_.erase(address); }
+  bool has_address(const Ip& ip) const { return addresses_.contains(ip) || held_.contains(ip); }
   bool has_port(std::int64_t port) const { return ports_.contains(port); }
   std::size_t address_count() const { return addresses_.size(); }
   std::size_t port_count() const { return ports_.size(); }
 
  private:
-  std::set<std::string, std::less<>> addresses_;  // canonical
-  std::set<std::int64_t> ports_;                  // node ports and health check ports
+  std::set<Ip> addresses_, held_;
+  std::set<std::int64_t> ports_;  // node ports and health check ports
 };
 
 // Assigns cluster addresses and node ports to services, and fills in the fields that follow from
@@ -33,8 +38,11 @@ class ServicesInUse {
 // and storing, or tries again.
 class ServiceAllocator {
  public:
-  // "10.0.0.0/24", 30000, 32767. `cidr` must be valid and have at least two addresses for services.
-  ServiceAllocator(std::string_view cidr, int first_port, int last_port);
+  ServiceAllocator(ServiceRanges ranges, int first_port, int last_port);
+
+  const ServiceRanges& ranges() const { return ranges_; }
+  // The same with other ranges. The families of the cluster stay.
+  ServiceAllocator with(std::vector<ServiceRange> ranges) const;
 
   struct Choice {
     Choice(std::uint64_t r, bool dry = false) : random(r), dry_run(dry) {}
@@ -50,8 +58,7 @@ class ServiceAllocator {
 
  private:
   class Attempt;
-  std::string cidr_text_;
-  Cidr cidr_;
+  ServiceRanges ranges_;
   int first_port_, last_port_;
 };
 

@@ -1,0 +1,92 @@
+// Every address of a service has its IPAddress, whatever was deleted by hand or stored by an older
+// server; and an IPAddress that the server made goes when its service does not have the address.
+#include "base/strings.h"
+#include "catalog/kinds/core/service_allocator.h"
+#include "catalog/kinds/networking/ip_address.h"
+#include "rest/controllers/controllers.h"
+#include "rest/write/stored_object.h"
+
+namespace cardea::rest {
+namespace {
+
+using catalog::Ip;
+using json::Value;
+
+constexpr std::string_view kServices = "/registry/services/specs/";
+constexpr std::string_view kAddresses = "/registry/ipaddresses/";
+constexpr std::string_view kCollection = "/apis/networking.k8s.io/v1/ipaddresses";
+
+std::set<Ip> addresses_in(const store::RecordPtr& service) {
+  return service ? catalog::service_addresses(parse_stored(*service)) : std::set<Ip>();
+}
+
+// Its keys are those of services and of IPAddresses.
+class AddressRepair : public Controller {
+ public:
+  explicit AddressRepair(ControllerContext context)
+      : Controller(std::move(context), "ipallocator-repair-controller",
+                   {.prefixes = {std::string(kServices), std::string(kAddresses)}}) {}
+
+ private:
+  bool cares(const store::Event&) const override { return true; }
+
+  void observe(const store::Event& event) override {
+    const std::string_view key = event.record->key();
+    if (key.starts_with(kServices)) {
+      if (event.type == store::EventType::kPut) enqueue(std::string(key));
+    } else if (event.type == store::EventType::kPut) {
+      enqueue(std::string(key));
+    } else if (event.previous) {
+      const Value parent = parse_stored(*event.previous)["spec"]["parentRef"];
+      enqueue(cat(kServices, parent["namespace"].as_string(), "/", parent["name"].as_string()));
+    }
+  }
+
+  Task<Result<void>> reconcile(std::string key) override {
+    Result<void> done;
+    if (key.starts_with(kServices))
+      done = co_await add_missing(key);
+    else
+      done = co_await drop_unused(key);
+    co_return done;
+  }
+
+  Task<Result<void>> add_missing(std::string key) {
+    for (const Ip& ip : addresses_in(store().get(key))) {
+      if (store().get(cat(kAddresses, ip.text()))) continue;
+      Loopback::Reply reply = co_await api().send(
+          "POST", std::string(kCollection),
+          catalog::ip_address_of_service(ip, namespace_in(key), name_in(key)));
+      if (reply.status != 409 && !reply.ok()) co_return outcome(reply);
+    }
+    co_return Result<void>();
+  }
+
+  Task<Result<void>> drop_unused(std::string key) {
+    store::RecordPtr record = store().get(key);
+    if (!record) co_return Result<void>();
+    const Value object = parse_stored(*record);
+    const auto ip = catalog::parse_ip(name_in(key));
+    if (!catalog::is_managed_address(object) || !ip) co_return Result<void>();
+    const Value& parent = object["spec"]["parentRef"];
+    const std::string service = cat(kServices, parent["namespace"].as_string(), "/",
+                                    parent["name"].as_string());
+    if (addresses_in(store().get(service)).contains(*ip)) co_return Result<void>();
+    Value only_this = Value::object({{"resourceVersion", std::to_string(record->mod_revision)}});
+    Loopback::Reply reply = co_await api().send(
+        "DELETE", cat(kCollection, "/", name_in(key)),
+        Value::object({{"kind", "DeleteOptions"},
+                       {"apiVersion", "v1"},
+                       {"preconditions", std::move(only_this)}}));
+    if (reply.status == 404 || reply.status == 409) co_return Result<void>();
+    co_return outcome(reply);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Controller> address_repair(ControllerContext context) {
+  return std::make_unique<AddressRepair>(std::move(context));
+}
+
+}  // namespace cardea::rest
