@@ -32,7 +32,6 @@ constexpr std::string_view kEmulation = "Cardea serves one version of Kubernetes
 constexpr std::string_view kLogs = "the log has one stream, which is not buffered";
 constexpr std::string_view kCoordinated = "Cardea elects no leaders for other programs";
 constexpr std::string_view kPeers = "requests are not handed on to other replicas";
-constexpr std::string_view kKubelet = "Cardea opens no connections to kubelets";
 constexpr std::string_view kAggregation = "requests are not handed on to other API servers";
 
 constexpr Row kRows[] = {
@@ -127,11 +126,6 @@ constexpr Row kRows[] = {
      "connections to webhooks and issuers are direct; a network policy that relies on the proxy "
      "would be bypassed",
      ""},
-    {"--kubelet-certificate-authority", kText, kAccepted, kKubelet, ""},
-    {"--kubelet-client-certificate", kText, kAccepted, kKubelet, ""},
-    {"--kubelet-client-key", kText, kAccepted, kKubelet, ""},
-    {"--kubelet-preferred-address-types", kText, kAccepted, kKubelet, ""},
-    {"--kubelet-timeout", kText, kAccepted, kKubelet, "5s"},
     {"--proxy-client-cert-file", kText, kAccepted, kAggregation, ""},
     {"--proxy-client-key-file", kText, kAccepted, kAggregation, ""},
     {"--enable-aggregator-routing", kSwitch, kAccepted, kAggregation, "false"},

@@ -36,6 +36,7 @@ struct RawLists {
   std::string log_format = "text", logging_format;
   std::string event_ttl = "1h0m0s";
   ServingFlags serving;
+  BackendFlags backends;
   bool lookup = true;
   bool is_mode_given = false;
 };
@@ -238,6 +239,7 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
       ->default_str("false");
 
   declare_audit(app, o.audit);
+  declare_backends(app, lists.backends);
 
   list("--controllers", lists.controllers,
        "the controllers that the server runs: * for all (the default), -NAME to leave one out, "
@@ -390,6 +392,9 @@ Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_ano
   auto serving = read_serving(lists.serving);
   if (!serving) return fail(serving.error());
   o.serving = std::move(*serving);
+  auto backends = read_backends(lists.backends);
+  if (!backends) return fail(backends.error());
+  o.backends = std::move(*backends);
   o.authentication.anonymous_auth_given = asked_for_anonymous;
   o.authorization_modes = flatten(lists.modes);
   o.enable_admission_plugins = flatten(lists.enable);

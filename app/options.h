@@ -7,6 +7,7 @@
 
 #include "app/audit_options.h"
 #include "app/authentication_options.h"
+#include "app/backend_options.h"
 #include "app/feature_gates.h"
 #include "app/serving_options.h"
 #include "base/log.h"
@@ -30,6 +31,7 @@ struct ServeOptions {
   std::uint16_t secure_port = 6443;
   std::string tls_cert_file, tls_private_key_file, client_ca_file;
   ServingOptions serving;
+  BackendOptions backends;
   std::string token_auth_file;
   AuthenticationOptions authentication;
   std::vector<std::string> authorization_modes = {"Node", "Access", "Policy", "RBAC"};

@@ -390,8 +390,10 @@ TEST(ServeOptions, ALineFromKubeadmIsUnderstood) {
   ASSERT_EQ(o.status(), -1) << o.err;
   EXPECT_EQ(o.options().serving.advertise_address, "192.0.2.10");
   EXPECT_TRUE(o.options().authentication.bootstrap_tokens);
-  EXPECT_THAT(o.options().warnings, SizeIs(5)) << "one for each flag that has no effect";
-  EXPECT_THAT(o.options().warnings[0], HasSubstr("--kubelet-client-certificate has no effect: "));
+  EXPECT_THAT(o.options().warnings, SizeIs(2)) << "one for each flag that has no effect";
+  EXPECT_THAT(o.options().warnings[0], HasSubstr("--proxy-client-cert-file has no effect: "));
+  EXPECT_THAT(o.options().backends.kubelet_preferred_address_types,
+              testing::ElementsAre("InternalIP", "ExternalIP", "Hostname"));
 }
 
 TEST(ServeOptions, AFlagThatWouldBeUnsafeToIgnoreIsRefusedWithTheReason) {

@@ -64,6 +64,7 @@ struct Ground {
   std::shared_ptr<net::TlsServer> tls;
   Authentication authentication;
   std::unique_ptr<audit::Auditor> auditor;  // null: nothing is audited
+  std::unique_ptr<rest::Backends> backends;
   rest::NamespacePolicySettings namespace_policy;
 
   upstream::WebhookSurroundings surroundings() {
@@ -117,6 +118,7 @@ Result<void> open_ground(ServeOptions& o, const std::string& service_address, Gr
   // The file of --authentication-config has the last word.
   o.anonymous_auth = g.authentication.jwt.anonymous != nullptr;
   if (auto ok = take(make_auditor(o.audit, g.surroundings(), g.log), g.auditor); !ok) return ok;
+  if (auto ok = take(make_backends(o.backends, g.dialer), g.backends); !ok) return ok;
   return take(namespace_policy_settings(o), g.namespace_policy);
 }
 
@@ -150,6 +152,7 @@ Result<std::unique_ptr<rest::ApiServer>> make_api_server(const ServeOptions& o, 
        .flags = o.flags,
        .allow_privileged = o.allow_privileged,
        .service_account_tokens = g.authentication.service_account_tokens.get(),
+       .backends = g.backends.get(),
        .auditor = g.auditor.get(),
        .more_metrics = [&m = *g.authentication.jwt.metrics](MetricPrinter& out) { m.print(out); },
        .log = &g.log});

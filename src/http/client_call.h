@@ -29,6 +29,9 @@ struct Pending {
   int refusals = 0;                      // by servers that had not begun it
 };
 
+// Writes the head of a call as HTTP/1.1 has it.
+void append_head(std::string& out, const Call& call, const Url& url);
+
 // The client's side of an OpenCall: what is written waits here for the connection.
 class Flow final : public OpenCall, public std::enable_shared_from_this<Flow> {
  public:

@@ -40,16 +40,7 @@ void ClientSession::send(std::shared_ptr<Pending> pending, bool reused) {
 
 void ClientSession::write_call() {
   const Call& call = pending_->call;
-  std::string& out = output_.text();
-  out.append(call.method).append(" ").append(pending_->url.target).append(" HTTP/1.1\r\n");
-  if (!call.headers.has("Host"))
-    out.append("Host: ").append(pending_->url.authority).append("\r\n");
-  for (const auto& [name, value] : call.headers)
-    if (is_token(name) && is_field_value(value))
-      out.append(name).append(": ").append(value).append("\r\n");
-  if (!call.body.empty() || (call.method != "GET" && call.method != "HEAD"))
-    out.append("Content-Length: ").append(std::to_string(call.body.size())).append("\r\n");
-  out.append("\r\n");
+  append_head(output_.text(), call, pending_->url);
   output_.wrote();
   output_.append(Piece{pending_, call.body});
 }

@@ -327,8 +327,11 @@ void Http1Session::send_response(PostedExchange&, const Response& response) {
 void Http1Session::begin_stream(PostedExchange&, const Response& head) {
   const Request& request = exchange_->request();
   stream_has_body_ = may_have_body(head.status) && request.method != "HEAD";
-  stream_is_chunked_ = may_have_body(head.status) && request.minor_version >= 1;
-  if (!stream_is_chunked_ && stream_has_body_) close_after_ = true;
+  // A writer that gives the length keeps to it.
+  stream_is_chunked_ = may_have_body(head.status) && request.minor_version >= 1 &&
+                       !head.headers.has("content-length");
+  if (!stream_is_chunked_ && stream_has_body_ && !head.headers.has("content-length"))
+    close_after_ = true;
   write_head(head, false);
   std::vector<Piece> first;
   for (std::size_t i = 0; i < head.body.pieces(); ++i) first.push_back(head.body.piece(i));

@@ -33,7 +33,7 @@ ResponseParser::Event ResponseParser::next(std::string_view& input) {
     partial_.clear();
     scanned_ = 0;
     if (!understood) return Event::kError;
-    if (status_ >= 200) return Event::kHead;
+    if (status_ >= 200 || status_ == 101) return Event::kHead;
     // An interim response: another head follows.
     stage_ = Stage::kHead;
   }
@@ -70,8 +70,7 @@ bool ResponseParser::status_line(std::string_view line) {
     return failed("malformed status line"), false;
   keep_alive_ = line[7] == '1';
   status_ = (line[9] - '0') * 100 + (line[10] - '0') * 10 + (line[11] - '0');
-  // We never ask for another protocol.
-  return status_ != 101 || (failed("unexpected change of protocol"), false);
+  return status_ != 101 || may_upgrade_ || (failed("unexpected change of protocol"), false);
 }
 
 bool ResponseParser::field(std::string_view line) {
@@ -99,7 +98,11 @@ bool ResponseParser::field(std::string_view line) {
 
 bool ResponseParser::framing() {
   stage_ = Stage::kBody;
-  if (to_head_request_ || status_ < 200 || status_ == 204 || status_ == 304) {
+  if (status_ == 101) {
+    decoder_.expect_everything();
+    stage_ = Stage::kUntilEnd;
+    keep_alive_ = false;
+  } else if (to_head_request_ || status_ < 200 || status_ == 204 || status_ == 304) {
     decoder_.expect_length(0);
   } else if (chunked_ && content_length_) {
     return failed("both Content-Length and Transfer-Encoding"), false;

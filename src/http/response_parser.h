@@ -10,7 +10,8 @@
 namespace cardea::http {
 
 // One HTTP/1.x response out of bytes, in whatever portions they come. No I/O. Interim responses
-// (1xx) are skipped. Make a new one for each response.
+// (1xx) are skipped. A change of protocol (101) is an error, unless it was asked for: then what
+// follows the head is the body, up to the end of the connection. Make a new one for each response.
 class ResponseParser {
  public:
   enum class Event {
@@ -21,7 +22,8 @@ class ResponseParser {
     kError,  // see error()
   };
 
-  explicit ResponseParser(bool to_head_request) : to_head_request_(to_head_request) {}
+  explicit ResponseParser(bool to_head_request, bool may_upgrade = false)
+      : to_head_request_(to_head_request), may_upgrade_(may_upgrade) {}
 
   Event next(std::string_view& input);
   // The connection ended. True when that completes the response.
@@ -44,6 +46,7 @@ class ResponseParser {
   bool framing();
 
   bool to_head_request_;
+  bool may_upgrade_;
   bool keep_alive_ = true;
   bool any_byte_ = false;
   bool chunked_ = false;

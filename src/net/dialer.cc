@@ -16,9 +16,19 @@
 namespace cardea::net {
 namespace {
 
-Result<Socket> connect_to(const addrinfo* addresses, const std::string& host, std::uint16_t port) {
+std::string text_of(const addrinfo& one) {
+  char text[NI_MAXHOST] = "";
+  ::getnameinfo(one.ai_addr, one.ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
+  return text;
+}
+
+Result<Socket> connect_to(const addrinfo* addresses, const std::string& host, std::uint16_t port,
+                          const Dialer::Admits& admits) {
   int error = EADDRNOTAVAIL;
+  bool is_any_admitted = false;
   for (const addrinfo* one = addresses; one; one = one->ai_next) {
+    if (admits && !admits(text_of(*one))) continue;
+    is_any_admitted = true;
     Socket socket(::socket(one->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket.is_open()) {
       error = errno;
@@ -30,6 +40,7 @@ Result<Socket> connect_to(const addrinfo* addresses, const std::string& host, st
       return socket;
     error = errno;
   }
+  if (!is_any_admitted) return fail(bad_request("address not allowed"));
   return fail(Error::of(Reason::kServiceUnavailable, cat("cannot connect to `", host, "` port ",
                                                          port, ": ", std::strerror(error))));
 }
@@ -58,6 +69,7 @@ class Dialer::Lookups {
     std::string host;
     std::uint16_t port;
     Dialed dialed;
+    Admits admits;
   };
 
   void add(Lookup lookup) {
@@ -87,7 +99,8 @@ class Dialer::Lookups {
       lock.unlock();
       int error = 0;
       const Addresses addresses = look_up(lookup.host, lookup.port, false, error);
-      Result<Socket> socket = addresses ? connect_to(addresses.get(), lookup.host, lookup.port)
+      Result<Socket> socket = addresses ? connect_to(addresses.get(), lookup.host, lookup.port,
+                                                     lookup.admits)
                                         : fail(Error::of(Reason::kServiceUnavailable,
                                                          cat("cannot find `", lookup.host,
                                                              "`: ", ::gai_strerror(error))));
@@ -111,16 +124,17 @@ Dialer::~Dialer() {
   lookups_->stop();
 }
 
-void Dialer::dial(Loop& loop, const std::string& host, std::uint16_t port, Dialed dialed) {
+void Dialer::dial(Loop& loop, const std::string& host, std::uint16_t port, Dialed dialed,
+                  Admits admits) {
   int error = 0;
   if (const Addresses addresses = look_up(host, port, true, error)) {
-    loop.post(
-        [dialed = std::move(dialed), socket = connect_to(addresses.get(), host, port)]() mutable {
-          dialed(std::move(socket));
-        });
+    loop.post([dialed = std::move(dialed),
+               socket = connect_to(addresses.get(), host, port, admits)]() mutable {
+      dialed(std::move(socket));
+    });
     return;
   }
-  lookups_->add({&loop, host, port, std::move(dialed)});
+  lookups_->add({&loop, host, port, std::move(dialed), std::move(admits)});
 }
 
 }  // namespace cardea::net

@@ -18,13 +18,18 @@ class Dialer {
   // A socket whose connection is under way: it becomes writable, or broken. Called on the loop's
   // thread.
   using Dialed = std::move_only_function<void(Result<Socket>)>;
+  // Which of the addresses that a name has may be connected to. Called on another thread when the
+  // name is looked up.
+  using Admits = std::function<bool(const std::string& address)>;
 
   Dialer();
   ~Dialer();  // waits for a lookup that is under way; its callback does not come any more
 
   // Any thread. Of several addresses the first that the system can route to is taken. `loop`
-  // outlives this.
-  void dial(Loop& loop, const std::string& host, std::uint16_t port, Dialed dialed);
+  // outlives this. Without `admits` every address is good; when it refuses all, the error is a
+  // bad request: "address not allowed".
+  void dial(Loop& loop, const std::string& host, std::uint16_t port, Dialed dialed,
+            Admits admits = {});
 
  private:
   class Lookups;

@@ -31,6 +31,7 @@ namespace cardea::rest {
 class AuditTrail;
 class CatalogHolder;
 class Canonicalizer;
+struct Backends;         // rest/streams/backends.h
 class FieldPermissions;  // rest/write/field_permissions.h
 class WriteGuard;
 
@@ -52,6 +53,7 @@ struct Services {
   bool conditional_authorization = false;  // whether requests may be allowed under conditions
   const FieldPermissions* field_permissions = nullptr;  // null: the verb of a request decides about
                                                         // all fields
+  const Backends* backends = nullptr;                   // null: the server connects to no kubelets
   const authn::AuthenticatorChain* authenticators = nullptr;            // asked by token reviews
   const authn::ServiceAccountTokens* service_account_tokens = nullptr;  // null: none are issued
 };
@@ -123,6 +125,9 @@ struct Answer {
 inline auto continue_on(net::Loop& loop) {
   return await_callback<bool>([&loop](auto done) { loop.post([done]() mutable { done(true); }); });
 }
+
+// Tells the audit log that an answer without a known end begins, and gives it the id of its event.
+void begin_stream(Call& call, http::Response& head);
 
 // The same for the loop of the request's connection, where it is not there already.
 Task<bool> back_on_loop(Call& call);

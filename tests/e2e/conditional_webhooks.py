@@ -258,7 +258,7 @@ def one_snapshot(w, tree, listed):
     # A caller that cannot take conditions gets no answer from the cache of those that can.
     expect(w.as_user("snapshot", "GET", CM)[0] == 403, "a read")
     expect("authorizationOptions" not in tree.first[-1]["spec"], tree.first[-1])
-    expect(w.as_user("snapshot", "POST", "/api/v1/namespaces/default/pods/x/exec?command=a")[0] in (403, 404), "a stream")
+    expect(w.as_user("snapshot", "GET", "/api/v1/namespaces/default/pods/x/log")[0] in (403, 404), "a log")
     expect("authorizationOptions" not in tree.first[-1]["spec"], tree.first[-1])
 
 

@@ -103,6 +103,13 @@ struct Naive {
             ask.verb == "delete" || ask.verb == "deletecollection") &&
            ask.subresource != "exec" && ask.subresource != "proxy";
   }
+  // Its options are all that a condition sees.
+  static bool is_connection(const Ask& ask) {
+    const Texts parts{"pods/exec", "pods/proxy", "services/proxy", "nodes/proxy"};
+    const Texts verbs{"get", "create", "update", "patch", "delete", "deletecollection"};
+    return ask.group.empty() && in(parts, ask.resource + "/" + ask.subresource) &&
+           in(verbs, ask.verb);
+  }
   static bool labels(const Rule& rule, const Ask& ask, const Facts& facts) {
     bool is_create = ask.verb == "create",
          is_delete = ask.verb == "delete" || ask.verb == "deletecollection";
@@ -134,7 +141,7 @@ struct Naive {
         return ask.name.empty() ? closed : facts.node_before == ask.user.name;
       }
       case Kind::kCel:
-        return is_write(ask) ? facts.changes_replicas : closed;
+        return is_write(ask) || is_connection(ask) ? facts.changes_replicas : closed;
       default:
         return closed;
     }

@@ -260,14 +260,18 @@ std::optional<bool> Restricted::same_minion() const {
   }
   bool waits = verb_is(a, {"update", "patch", "delete", "deletecollection"}) ||
                (verb_is(a, {"create"}) && a.subresource.empty());
-  if (waits && may_be_conditional(a)) return std::nullopt;
+  if (waits && may_be_conditional(a) && !is_connection(a)) return std::nullopt;
   if (a.name.empty() || !surroundings_.nodes) return closed();
   return surroundings_.nodes->leads_to(node::Kind::kPod, a.namespace_name, a.name, node);
 }
 
 std::optional<bool> Restricted::now() const {
   const Rule& rule = role_.rules()[rule_];
-  bool can_wait = may_be_conditional(attributes_);
+  // The options of a connection have no labels or other fields of the object behind it: such a rule
+  // fails closed.
+  const bool needs_object = match_ == Match::kByName || match_ == Match::kStripping ||
+                            rule.restriction.kind != Kind::kCel;
+  bool can_wait = may_be_conditional(attributes_) && !(needs_object && is_connection(attributes_));
   if (match_ == Match::kByName || match_ == Match::kStripping)
     return can_wait ? std::nullopt : std::optional(closed());
   if (role_.is_broken(rule_)) return closed();

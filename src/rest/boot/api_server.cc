@@ -162,6 +162,7 @@ void ApiServer::set_services(const Parts& parts) {
                .conditional_authorization = features_.conditional_authorization,
                .field_permissions = features_.fine_grained_authorization ? field_permissions_.get()
                                                                          : nullptr,
+               .backends = parts.backends,
                .authenticators = &parts.authenticators,
                .service_account_tokens = parts.service_account_tokens});
   for (const auto& guard : guards_) services_->guards.push_back(guard.get());

@@ -59,7 +59,8 @@ struct Parts {
   bool allow_privileged = false;
   std::size_t request_loops = 2;
   const authn::ServiceAccountTokens* service_account_tokens = nullptr;  // null: none are issued
-  const audit::Auditor* auditor = nullptr;                              // null: nothing is audited
+  const Backends* backends = nullptr;       // null: the server connects to no kubelets
+  const audit::Auditor* auditor = nullptr;  // null: nothing is audited
   std::function<void(MetricPrinter&)> more_metrics = {};  // printed after the server's own
   const Log* log = nullptr;                               // null: nothing is logged
 };

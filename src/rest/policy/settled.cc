@@ -85,6 +85,17 @@ Task<Result<Matter>> matter_of(Call& call, const ReviewQuestion& q) {
   Matter m;
   bool is_change = q.verb == "update" || q.verb == "patch";
   m.operation = q.verb == "create" ? "CREATE" : is_change ? "UPDATE" : "DELETE";
+  const Resource* namespaces = call.catalog->find("", "v1", "namespaces");
+  if (!q.namespace_name.empty()) {
+    Result<Value> space = co_await stored(call, *namespaces, "", q.namespace_name);
+    if (!space) co_return fail(space.error());
+    m.space = std::move(*space);
+  }
+  if (authz::is_connection(q.attributes(call.user))) {
+    m.operation = "CONNECT";
+    m.object = q.content;  // its options
+    co_return m;
+  }
   Expected expected{call.catalog.get(), &r, r.group, r.version, r.kind, r.schema};
   std::vector<std::string> ignored;
   auto content = check_object(expected, q.content, FieldValidation::kIgnore, ignored);
@@ -95,12 +106,6 @@ Task<Result<Matter>> matter_of(Call& call, const ReviewQuestion& q) {
   std::string name = q.resource_name.empty() ? std::string(meta["name"].as_string())
                                              : q.resource_name;
   if (!name.empty()) meta.set("name", name);
-  const Resource* namespaces = call.catalog->find("", "v1", "namespaces");
-  if (!q.namespace_name.empty()) {
-    Result<Value> space = co_await stored(call, *namespaces, "", q.namespace_name);
-    if (!space) co_return fail(space.error());
-    m.space = std::move(*space);
-  }
   if (m.operation == "DELETE") {
     m.old_object = std::move(*content);
     co_return m;

@@ -18,7 +18,7 @@ struct Row {
 constexpr Row kSpecial[] = {
     {"scale", serve_scale}, {"binding", bind_pod}, {"eviction", evict_pod},
     {"exec", connect},      {"attach", connect},   {"portforward", connect},
-    {"log", connect},       {"proxy", connect},    {"token", request_token},
+    {"log", read_log},      {"proxy", connect},    {"token", request_token},
 };
 
 // The others are the object itself, with their own rules about the fields that a write may change.

@@ -29,7 +29,7 @@ Task<Result<Answer>> serve_scale(Call& call);
 Task<Result<Answer>> component_statuses(Call& call);  // ComponentStatus: get and list
 Task<Result<Answer>> bind_pod(Call& call);            // pods/binding, and bindings themselves
 Task<Result<Answer>> evict_pod(Call& call);           // pods/eviction
-// exec, attach, portforward, log, proxy: the answers of a server without reachable nodes.
-Task<Result<Answer>> connect(Call& call);
+Task<Result<Answer>> connect(Call& call);             // exec, attach, portforward, proxy
+Task<Result<Answer>> read_log(Call& call);            // pods/log
 
 }  // namespace cardea::rest

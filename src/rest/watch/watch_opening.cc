@@ -1,7 +1,6 @@
 #include "rest/watch/watch_opening.h"
 
 #include "base/strings.h"
-#include "rest/audit_trail.h"
 #include "rest/present/self_description.h"
 
 namespace cardea::rest {
@@ -15,11 +14,6 @@ Answer refused(const http::Response& response) {
   for (const auto& [name, value] : response.headers)
     answer.headers.emplace_back(std::string(name), std::string(value));
   return answer;
-}
-
-void tell_audit(Call& call, http::Response& head) {
-  if (call.trail) return call.trail->begin_stream(head);
-  head.headers.set("Audit-Id", audit_id_of(call.request(), call.services.random));
 }
 
 // Events in Protobuf, each of which has its length in front, which a message does not need.
@@ -70,7 +64,7 @@ std::shared_ptr<http::Stream> WatchOpening::open(Call& call, net::Callback on_en
   if (!offer_)
     head.headers.add("Content-Type", is_binary ? cat(kProtobufType, ";stream=watch")
                                                : std::string(call.view.content_type()));
-  tell_audit(call, head);
+  begin_stream(call, head);
   call.exchange->forget_body();
   if (offer_) return open_socket(call, std::move(head), std::move(on_end));
   if (!first_.empty()) head.body = http::Body(std::move(first_));

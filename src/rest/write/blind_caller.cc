@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "authz/eligibility.h"
 #include "base/strings.h"
 #include "rest/asking.h"
 #include "rest/present/status.h"
@@ -82,6 +83,7 @@ Value identity_and_sent(const Call& call, const Value& object) {
 
 bool may_be_blind(const Call& call) {
   const std::string& verb = call.info.verb;
+  if (authz::is_connection(authz::Attributes{call.user, call.info})) return false;  // shows none
   if (verb == "delete" || verb == "deletecollection") return true;
   if (verb == "create") {
     if (call.info.subresource == "eviction") return true;

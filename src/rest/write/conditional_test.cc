@@ -223,12 +223,25 @@ TEST_F(Conditional, SeeTheStoredObjectWhereTheVersionOfTheRequestDoesNotShowAll)
   EXPECT_EQ(server_.send("GET", things + "/t").body["spec"]["size"].as_int(), 7);
 }
 
-TEST_F(Conditional, StreamsAreFolded) {
-  scripted_->outcome = Decision::allow();
-  Loopback::Reply reply = jane_.send_and_wait("POST",
-                                              "/api/v1/namespaces/default/pods/x/exec?command=ls");
-  EXPECT_EQ(reply.status, 403);
-  EXPECT_EQ(scripted_->evaluations, 0);
+TEST_F(Conditional, ConnectionsAreSettledOnTheirOptions) {
+  const std::string target = "/api/v1/namespaces/default/pods/x/exec?command=ls&container=c";
+  for (const char* method : {"POST", "GET"}) {
+    const int before = scripted_->evaluations;
+    scripted_->outcome = Decision::allow();
+    EXPECT_EQ(jane_.send_and_wait(method, target).status, 404) << "allowed, and not there";
+    EXPECT_EQ(scripted_->evaluations, before + 1) << method << ": the permission to create";
+    EXPECT_EQ(scripted_->seen_operation, "CONNECT");
+    EXPECT_EQ(scripted_->seen_object["kind"].as_string(), "PodExecOptions");
+    EXPECT_EQ(scripted_->seen_object["command"].items()[0].as_string(), "ls");
+    EXPECT_TRUE(scripted_->seen_old.is_null());
+    scripted_->outcome = Decision::no_opinion();
+    EXPECT_EQ(jane_.send_and_wait(method, target).status, 403) << method;
+    scripted_->outcome = Decision::deny("no");
+    EXPECT_EQ(jane_.send_and_wait(method, target).status, 403) << method;
+  }
+  const int before = scripted_->evaluations;
+  EXPECT_EQ(jane_.send_and_wait("GET", "/api/v1/namespaces/default/pods/x/log").status, 404);
+  EXPECT_EQ(scripted_->evaluations, before) << "a log is a read";
 }
 
 }  // namespace

@@ -47,6 +47,12 @@ Error refused_by_conditions(const Review& review, std::string_view verb,
   return authz::forbidden(attributes, decision.reason.text());
 }
 
+// A connection is about its options.
+std::string_view kind_shown(const Review& review) {
+  return review.operation == admission::Operation::kConnect ? review.object["kind"].as_string()
+                                                            : review.resource.kind;
+}
+
 // Replaces the value that authorization set.
 void annotate(const Review& review, std::string_view key, std::string_view value) {
   if (review.audit) review.audit->set(key, value);
@@ -95,6 +101,22 @@ Task<Result<void>> Settlement::ask_to_create(Call& call) {
       co_return fail(authz::forbidden(attributes, reason));
     }
     is_granular_ = true;
+  }
+  create_permit_ = std::move(verdict.permit);
+  co_return Result<void>();
+}
+
+Task<Result<void>> Settlement::ask_to_connect(Call& call) {
+  if (call.info.verb == "create") co_return Result<void>();
+  authz::Attributes attributes{call.user, call.info};
+  attributes.verb = "create";
+  authz::Chain::Verdict verdict = co_await ask_chain(call, call.chain, attributes,
+                                                     asking(call.services, attributes));
+  if (!verdict.permit) {
+    std::string reason = verdict.decision.error.empty() ? verdict.decision.reason.text()
+                                                        : verdict.decision.error;
+    note_refusal(call, reason);
+    co_return fail(authz::forbidden(attributes, reason));
   }
   create_permit_ = std::move(verdict.permit);
   co_return Result<void>();
@@ -161,7 +183,7 @@ Task<Result<void>> Settlement::settle_on(const Review& review, const Value& obje
                             .dry_run = review.dry_run,
                             .group = review.resource.group,
                             .version = version.version,
-                            .kind = review.resource.kind,
+                            .kind = kind_shown(review),
                             .resource = review.resource.name,
                             .subresource = review.subresource,
                             .namespace_name = review.namespace_name,

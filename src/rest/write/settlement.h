@@ -54,6 +54,10 @@ class Settlement final : public admission::OpenAuthorization {
   // The error is the 403.
   Task<Result<void>> ask_to_create(Call& call);
 
+  // Connections to a pod, node or service take the permission to create, whatever the method is.
+  // The error is the 403.
+  Task<Result<void>> ask_to_connect(Call& call);
+
   // The fields of the request (rest/write/field_permissions.h).
   FieldAccess& fields();
   const FieldAccess* known_fields() const { return fields_.get(); }

@@ -225,6 +225,19 @@ TEST(Connect, TakesCreateWhateverTheMethodIs) {
     EXPECT_EQ(jane.send_and_wait("GET", target).status, 403) << "its own verb is needed too";
     EXPECT_EQ(jane.send_and_wait("POST", target).status, 400) << "there is no node to talk to";
   }
+  for (std::string target :
+       {"/api/v1/namespaces/default/pods/p/proxy/x",
+        "/api/v1/namespaces/default/services/s/proxy/x", "/api/v1/nodes/n/proxy/x"}) {
+    for (auto [method, verb] : {std::pair{"GET", "get"}, {"PUT", "update"}, {"DELETE", "delete"}}) {
+      role->verb = verb;
+      Loopback::Reply reply = jane.send_and_wait(method, target);
+      EXPECT_EQ(reply.status, 403) << method << " " << target;
+      EXPECT_NE(reply.body["message"].as_string().find("cannot create resource"),
+                std::string_view::npos);
+    }
+    role->verb = "create";
+    EXPECT_NE(jane.send_and_wait("POST", target).status, 403) << target;
+  }
   role->verb = "get";
   EXPECT_EQ(jane.send_and_wait("GET", "/api/v1/namespaces/default/pods/p/log").status, 204)
       << "reading logs is reading";
@@ -262,13 +275,13 @@ TEST(Connect, SaysWhatIsKnownOfWhomItCannotReach) {
     Loopback::Reply reply = server.send("GET", target);
     return cat(std::to_string(reply.status), " ", reply.body["message"].as_string());
   };
-  EXPECT_EQ(said(pods + "/on-near/log"), "503 no preferred addresses found; known addresses: []");
+  EXPECT_EQ(said(pods + "/on-near/log"), "500 no preferred addresses found; known addresses: []");
   EXPECT_EQ(said(pods + "/on-gone/log"), "404 pods \"gone\" not found");
   EXPECT_EQ(said(pods + "/https:on-near:443/proxy/x"), "400 address not allowed");
   EXPECT_EQ(said(pods + "/http:nobody:80/proxy/x"), "404 pods \"nobody\" not found");
   EXPECT_EQ(said(pods + "/ftp:on-near:80/proxy/x"), "400 invalid pod request \"ftp:on-near:80\"");
-  EXPECT_EQ(said(services + "/s:web/proxy/x"), "503 no endpoints available for service \"s\"");
-  EXPECT_EQ(said(services + "/http:s:80/proxy/x"), "503 no endpoints available for service \"s\"");
+  EXPECT_EQ(said(services + "/s:web/proxy/x"), "404 services \"s\" not found") << "no Endpoints";
+  EXPECT_EQ(said(services + "/http:s:80/proxy/x"), "404 services \"s\" not found");
   EXPECT_EQ(said(services + "/s:81/proxy/x"), "503 no service port 81 found for service \"s\"");
   EXPECT_EQ(said(services + "/a:b:c:d/proxy/x"), "400 invalid service request \"a:b:c:d\"");
   EXPECT_EQ(said(pods + "/nobody/log?tailLines=-1&limitBytes=0"),
