@@ -204,7 +204,11 @@ void ApiServer::open(const Parts& parts) {
       *gateway_, chores(),
       authz::User{.name = "system:apiserver", .groups = {std::string(authz::kMastersGroup)}},
       "cardea");
-  definitions_ = std::make_unique<DefinitionServer>(parts.store, catalog_, *api_, parts.clock);
+  definitions_ = std::make_unique<DefinitionServer>(
+      parts.store, catalog_, *api_, parts.clock,
+      [this](std::shared_ptr<const catalog::Catalog> now) {
+        watches_.end_outdated(std::move(now));
+      });
   Health::Stage& served = health().add_stage("definitions");
   definitions_->start();
   served.reach();

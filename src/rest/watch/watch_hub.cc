@@ -175,6 +175,19 @@ class WatchHub {
   Result<Answer> watch(Call& call);
   Task<Result<Answer>> watch_by_webhook(Call& call);
 
+  // Ends the watches of custom resources whose definition is another by now.
+  void end_outdated(const catalog::Catalog& now) {
+    const auto channels = channels_;
+    for (const auto& [prefix, channel] : channels) {
+      const auto watchers = channel->watchers;
+      for (const auto& w : watchers) {
+        if (!w->stream || !is_outdated(*w->view.resource, now)) continue;
+        w->stream->finish();
+        forget(channel, w);
+      }
+    }
+  }
+
   void finish_all() {
     for (auto& [prefix, channel] : channels_) {
       for (const auto& w : channel->watchers) {
@@ -348,6 +361,11 @@ Result<Answer> WatchHub::begin(Call& call, Opening& o) {
     seconds = kDefaultTimeoutSeconds +
               static_cast<std::int64_t>(call.services.random.next() % kDefaultTimeoutSeconds);
   // The channel owns the watcher, which owns the timer: the timer borrows both.
+  // It may have changed while the watch was made ready.
+  if (is_outdated(*call.resource, *call.services.catalog.get())) {
+    watcher->stream->finish();
+    loop_.post([this, c = o.channel, watcher] { forget(c, watcher); });
+  }
   watcher->timeout = std::make_unique<net::Timer>(
       loop_, [this, weak_channel = std::weak_ptr(o.channel), weak = std::weak_ptr(watcher)] {
         auto c = weak_channel.lock();
@@ -381,12 +399,13 @@ Result<Answer> WatchHub::watch(Call& call) {
 
 std::shared_ptr<ConvertedLine> WatchHub::line_for(const Call& call, const ChannelPtr& channel) {
   for (const auto& line : channel->lines)
-    if (&line->resource() == call.resource) return line;
+    if (&line->resource() == call.resource && line->name() == call.info.name) return line;
   // Made first: what is passed on names the line that it comes from.
   auto self = std::make_shared<std::weak_ptr<ConvertedLine>>();
   std::weak_ptr<WatchChannel> weak = channel;
   auto line = std::make_shared<ConvertedLine>(
       loop_, *call.services.conversion, call.services.catalog, call.catalog, *call.resource,
+      call.info.name,
       ConvertedLine::Ends{.pass =
                               [weak, self](const std::shared_ptr<WatchEvent>& event) {
                                 auto c = weak.lock();
@@ -433,6 +452,9 @@ Task<Result<Answer>> WatchHub::watch_by_webhook(Call& call) {
   std::vector<store::EventPtr> backlog = std::move(opening->missed);
   for (store::RecordPtr& record : opening->initial)
     backlog.push_back(first_event(std::move(record)));
+  std::erase_if(backlog, [&](const store::EventPtr& e) {
+    return !is_key_of(e->record->key(), call.info.name);
+  });
   Result<std::vector<std::shared_ptr<WatchEvent>>> events = co_await converted_events(
       std::move(backlog), *call.services.conversion, call.catalog, *call.resource);
   if (!events || watcher->is_gone || watcher->early.size() > kMostEarlyEvents) {
@@ -452,6 +474,11 @@ WatchHubs::WatchHubs(store::Store& store, net::Loops& loops) : loops_(loops) {
 }
 
 WatchHubs::~WatchHubs() = default;
+
+void WatchHubs::end_outdated(std::shared_ptr<const catalog::Catalog> now) {
+  for (std::size_t i = 0; i < loops_.size(); ++i)
+    loops_.at(i).post([hub = hubs_[i].get(), now] { hub->end_outdated(*now); });
+}
 
 WatchHub* WatchHubs::hub_of(const Call& call) {
   for (std::size_t i = 0; i < loops_.size(); ++i)
