@@ -201,8 +201,10 @@ Result<std::string> trusted_authority(const ServeOptions& o, const DataDirectory
   return read_file(o.tls_cert_file);
 }
 
-http::ServerOptions server_options(const ServeOptions& o) {
+http::ServerOptions server_options(const ServeOptions& o, MetricRegistry& metrics) {
   http::ServerOptions options;
+  options.handshake_errors = &metrics.counter(
+      {"apiserver_tls_handshake_errors_total", "Connections with whose client no TLS came about."});
   if (o.http2_max_streams_per_connection > 0)
     options.max_concurrent_streams = o.http2_max_streams_per_connection;
   return options;
@@ -218,14 +220,15 @@ Result<void> listen(const ServeOptions& o, const Ground& g, http::Server& server
   return {};
 }
 
-rest::ControllerContext controller_context(const Ground& g, rest::ApiServer& api) {
+rest::ControllerContext controller_context(Ground& g, rest::ApiServer& api) {
   return {.store = api.store(),
           .catalog = api.catalog(),
           .gateway = api.gateway(),
           .loop = api.chores(),
           .clock = g.clock,
           .log = g.log.lines(LogLevel::kDebug),
-          .notice = g.log.lines(LogLevel::kInfo)};
+          .notice = g.log.lines(LogLevel::kInfo),
+          .metrics = &g.metrics.registry()};
 }
 
 void stop(Ground& g, rest::ApiServer& api, rest::Controllers& controllers, http::Server& server) {
@@ -255,7 +258,7 @@ int serve(int argc, char** argv) {
     return made.error().reason == Reason::kBadRequest ? misuse(log, made.error())
                                                       : refuse(log, made.error());
   rest::ApiServer& api = **made;
-  http::Server server(api.loops(), api.gateway(), server_options(o));
+  http::Server server(api.loops(), api.gateway(), server_options(o, ground.metrics.registry()));
   rest::Health::Stage& booted = api.health().add_stage("bootstrap");
   rest::Health::Stage& controlled = api.health().add_stage("controllers");
   if (auto ok = boot(o, *ranges, ground, api); !ok) return refuse(log, ok.error());

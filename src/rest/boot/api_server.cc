@@ -132,7 +132,7 @@ Result<void> ApiServer::load_admission(Parts& parts) {
   plugins.push_back(policy::keep_master_namespace(parts.namespace_policy.master));
   plugins.push_back(policy::check_dry_deletion(objects_));
   for (auto& plugin : parts.more_plugins) plugins.push_back(std::move(plugin));
-  admission_ = std::make_unique<admission::Chain>(std::move(plugins));
+  admission_ = std::make_unique<admission::Chain>(std::move(plugins), &parts.metrics.registry());
   return {};
 }
 

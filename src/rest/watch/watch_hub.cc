@@ -29,8 +29,27 @@ Error not_upgradable() {
   return bad_request("this connection cannot become a WebSocket");
 }
 
+// What /metrics tells of the events of one resource.
+struct WatchCounts {
+  Counter* events = nullptr;
+  CountHistogram* sizes = nullptr;
+
+  static WatchCounts of(MetricRegistry& registry, const catalog::Resource& r) {
+    const MetricLabels labels = {{"group", r.group}, {"resource", r.name}, {"version", r.version}};
+    return {&registry.counter({"apiserver_watch_events_total", "Events sent to watchers."}, labels),
+            &registry.count_histogram(
+                {"apiserver_watch_events_sizes", "Sizes of events sent to watchers, in bytes."},
+                exponential_bounds(1024, 2, 8), labels)};
+  }
+  void sent(std::size_t bytes) const {
+    events->add();
+    sizes->observe(bytes);
+  }
+};
+
 // One client that watches. Lives on its loop.
 struct Watcher {
+  WatchCounts counts;
   std::shared_ptr<http::Stream> stream;
   WatchView view;
   store::Revision after = 0;  // it has seen everything up to here
@@ -49,6 +68,7 @@ struct Watcher {
   void write(WatchEvent& event) {
     auto bytes = event.bytes_for(view);
     if (!bytes) return;
+    counts.sent(bytes->size());
     stream->write(http::Piece::of(std::move(bytes)));
     view.table_headers = false;
   }
@@ -75,7 +95,10 @@ struct Opening {
   std::optional<Error> gone;                    // or: the changes since then are not known any more
 
   void append(WatchEvent& event) {
-    if (auto bytes = event.bytes_for(watcher->view)) head.add(*bytes);
+    if (auto bytes = event.bytes_for(watcher->view)) {
+      watcher->counts.sent(bytes->size());
+      head.add(*bytes);
+    }
     if (head.has_events()) watcher->view.table_headers = false;
   }
   void append_bookmark() {
@@ -289,6 +312,7 @@ Result<Opening> WatchHub::prepare(Call& call, WatchOpening head) {
   out.head = std::move(head);
   out.watcher = std::make_shared<Watcher>();
   Watcher& watcher = *out.watcher;
+  watcher.counts = WatchCounts::of(call.services.metrics.registry(), *call.resource);
   watcher.view = {
       .catalog = call.catalog,
       .resource = call.resource,
