@@ -22,8 +22,6 @@ struct WatchChannel;
 namespace {
 
 constexpr std::chrono::seconds kBookmarkEvery{60};
-constexpr std::int64_t kDefaultTimeoutSeconds = 1800;  // spread up to twice this, so that not all
-                                                       // end at once
 
 Error not_upgradable() {
   return bad_request("this connection cannot become a WebSocket");
@@ -381,9 +379,9 @@ Result<Answer> WatchHub::begin(Call& call, Opening& o) {
     call.exchange->on_close(gone);
   }
   std::int64_t seconds = o.options.timeout_seconds.value_or(0);
-  if (seconds <= 0)
-    seconds = kDefaultTimeoutSeconds +
-              static_cast<std::int64_t>(call.services.random.next() % kDefaultTimeoutSeconds);
+  // Spread, so that not all watches end at once.
+  if (const std::uint64_t least = call.services.min_request_timeout; seconds <= 0 && least > 0)
+    seconds = static_cast<std::int64_t>(least + call.services.random.next() % least);
   // The channel owns the watcher, which owns the timer: the timer borrows both.
   // It may have changed while the watch was made ready.
   if (is_outdated(*call.resource, *call.services.catalog.get())) {
@@ -398,7 +396,7 @@ Result<Answer> WatchHub::begin(Call& call, Opening& o) {
         w->stream->finish();
         loop_.post([this, c, w] { forget(c, w); });  // the timer must not destroy itself
       });
-  watcher->timeout->start(std::chrono::seconds(seconds));
+  if (seconds > 0) watcher->timeout->start(std::chrono::seconds(seconds));
   if (!bookmark_timer_.pending()) bookmark_timer_.start(kBookmarkEvery);
   return o.answer();
 }
