@@ -74,10 +74,6 @@ constexpr Row kRows[] = {
      "pages of other origins may not read answers of this server", ""},
     {"--strict-transport-security-directives", kText, kAccepted,
      "the server sends no Strict-Transport-Security header", ""},
-    {"--request-timeout", kText, kAccepted,
-     "a request waits only for webhooks, which have timeouts of their own", "1m0s 1m 60s"},
-    {"--min-request-timeout", kText, kAccepted,
-     "a watch without a timeout ends after 30 to 60 minutes", "1800"},
     {"--livez-grace-period", kText, kAccepted, "the server listens only when it is alive", "0s 0"},
     {"--max-requests-inflight", kText, kAccepted, "the number of requests is not limited", ""},
     {"--max-mutating-requests-inflight", kText, kAccepted, "the number of requests is not limited",
@@ -94,7 +90,6 @@ constexpr Row kRows[] = {
      "there are no profiles; /debug/pprof says what there is instead", "false"},
     {"--contention-profiling", kSwitch, kAccepted, "there is no such profile", "false"},
     {"--enable-logs-handler", kSwitch, kAccepted, "/logs is not served", "false"},
-    {"--goaway-chance", kText, kAccepted, "there is one server, so clients cannot move on", "0"},
 
     // Authentication and admission.
     {"--authorization-policy-file", kText, kRefused, "the mode ABAC is not served", ""},
@@ -102,18 +97,10 @@ constexpr Row kRows[] = {
      "kube-apiserver replaced it long ago; use --enable-admission-plugins and "
      "--disable-admission-plugins",
      ""},
-    {"--admission-control-config-file", kText, kRefused,
-     "no plugin reads a configuration file, so the settings in it would not be enforced", ""},
-    {"--default-not-ready-toleration-seconds", kText, kAccepted, "pods tolerate 300 seconds",
-     "300"},
-    {"--default-unreachable-toleration-seconds", kText, kAccepted, "pods tolerate 300 seconds",
-     "300"},
     {"--service-account-signing-endpoint", kText, kRefused,
      "keys that sign tokens are files; use --service-account-signing-key-file", ""},
 
     // The cluster.
-    {"--runtime-config", kText, kRefused,
-     "every version that is known is served, and none can be switched off", "api/all=true"},
     {"--runtime-config-emulation-forward-compatible", kSwitch, kAccepted, kEmulation, "false"},
     {"--emulated-version", kText, kRefused, kEmulation, "1.36 kube=1.36"},
     {"--emulation-forward-compatible", kSwitch, kAccepted, kEmulation, "false"},

@@ -28,7 +28,7 @@ constexpr std::string_view kSwitches[] = {"--allow-privileged",
 // Lists as they stand on the command line, commas included.
 struct RawLists {
   std::vector<std::string> modes{"Node,Access,Policy,RBAC"}, enable, disable, controllers{"*"},
-      gates;
+      gates, runtime_config;
   std::vector<std::string> proxy_names, proxy_users, proxy_uids, proxy_groups, proxy_extra,
       audiences;
   std::string max_token_expiration = "0s", webhook_ttl = "2m0s", authorized_ttl = "5m0s",
@@ -241,6 +241,25 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
   declare_audit(app, o.audit);
   declare_backends(app, lists.backends);
 
+  text("--admission-control-config-file", o.admission_config_file, "FILE",
+       "an AdmissionConfiguration: the defaults and exemptions of PodSecurity, and what "
+       "ResourceQuota limits without a quota",
+       "Authorization and admission");
+  auto seconds = [&](const char* name, std::int64_t& to, const char* help) {
+    app.add_option(name, to, help)
+        ->type_name("SECONDS")
+        ->group("Authorization and admission")
+        ->capture_default_str();
+  };
+  seconds("--default-not-ready-toleration-seconds", o.not_ready_toleration_seconds,
+          "how long pods that do not say stay on a node that is not ready");
+  seconds("--default-unreachable-toleration-seconds", o.unreachable_toleration_seconds,
+          "how long pods that do not say stay on a node that is not reached");
+
+  list("--runtime-config", lists.runtime_config,
+       "versions and resources that the server serves or not: api/all, api/ga, api/beta, "
+       "api/alpha, GROUP/VERSION or GROUP/VERSION/RESOURCE, each with =true or =false",
+       "Cluster");
   list("--controllers", lists.controllers,
        "the controllers that the server runs: * for all (the default), -NAME to leave one out, "
        "NAME to add one, empty for none. Those of * step aside while a kube-controller-manager "
@@ -287,6 +306,8 @@ Result<void> check(const ServeOptions& o) {
   if (!dns_label_problems(o.policy_master_namespace).empty())
     return wrong(cat("--policy-master-namespace: `", o.policy_master_namespace,
                      "` cannot be the name of a namespace"));
+  if (o.not_ready_toleration_seconds < 0 || o.unreachable_toleration_seconds < 0)
+    return wrong("the default toleration seconds must not be negative");
   if (o.verbosity < 0) return wrong("--v must not be negative");
   return {};
 }
@@ -399,6 +420,7 @@ Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_ano
   o.authorization_modes = flatten(lists.modes);
   o.enable_admission_plugins = flatten(lists.enable);
   o.disable_admission_plugins = flatten(lists.disable);
+  o.runtime_config = flatten(lists.runtime_config);
   if (auto ok = check(o); !ok) return ok;
   if (auto ok = complete_authentication(o.authentication, lists); !ok) return ok;
   if (auto ok = complete_authorization(o, lists); !ok) return ok;

@@ -40,6 +40,9 @@ struct ServeOptions {
   AuditOptions audit;
   std::string policy_config_file;
   std::vector<std::string> enable_admission_plugins, disable_admission_plugins;
+  std::string admission_config_file;
+  std::int64_t not_ready_toleration_seconds = 300, unreachable_toleration_seconds = 300;
+  std::vector<std::string> runtime_config;
   std::vector<std::string> controllers;          // the names of those that run
   std::vector<std::string> lasting_controllers;  // of these: beside a kube-controller-manager too
   FeatureGates gates;

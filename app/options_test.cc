@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/runtime_config.h"
 #include "base/strings.h"
 #include "rest/controllers/controllers.h"
 
@@ -400,7 +401,6 @@ TEST(ServeOptions, AFlagThatWouldBeUnsafeToIgnoreIsRefusedWithTheReason) {
   for (const char* flag :
        {"--etcd-servers=https://127.0.0.1:2379", "--encryption-provider-config=/etc/keys.yaml",
         "--egress-selector-config-file=/etc/egress.yaml",
-        "--admission-control-config-file=/etc/admission.yaml",
         "--authorization-policy-file=/etc/abac.jsonl"}) {
     Outcome o = parse({flag});
     EXPECT_EQ(o.status(), 2) << flag;
@@ -413,6 +413,45 @@ TEST(ServeOptions, AFlagThatSaysWhatHappensAnywayIsNotWarnedAbout) {
                      "--enable-garbage-collector=true", "--runtime-config=api/all=true"});
   ASSERT_EQ(o.status(), -1) << o.err;
   EXPECT_THAT(o.options().warnings, IsEmpty());
+}
+
+TEST(ServeOptions, TimesAndChancesAreChecked) {
+  Outcome o = parse({"--request-timeout=3s", "--min-request-timeout=60", "--goaway-chance=0.001"});
+  ASSERT_EQ(o.status(), -1) << o.err;
+  EXPECT_EQ(o.options().serving.request_timeout, std::chrono::seconds(3));
+  EXPECT_EQ(o.options().serving.min_request_timeout, 60u);
+  EXPECT_EQ(o.options().serving.goaway_chance, 0.001);
+  EXPECT_EQ(parse({}).options().serving.request_timeout, std::chrono::seconds(60));
+  for (const char* wrong :
+       {"--request-timeout=0", "--request-timeout=-1s", "--request-timeout=60",
+        "--request-timeout=9999h", "--min-request-timeout=-1", "--goaway-chance=0.5",
+        "--goaway-chance=-1", "--goaway-chance=nan", "--default-not-ready-toleration-seconds=-1"})
+    EXPECT_EQ(parse({wrong}).status(), 2) << wrong;
+}
+
+TEST(RuntimeConfig, NarrowKeysWinOverWideOnes) {
+  auto catalog = catalog::Catalog::builtin();
+  auto is_off = [&](const std::vector<std::string>& entries, std::string_view group,
+                    std::string_view version, std::string_view name) {
+    auto config = RuntimeConfig::parse(entries, *catalog);
+    EXPECT_TRUE(config);
+    return config->is_off(*catalog->find(group, version, name));
+  };
+  EXPECT_TRUE(is_off({"batch/v1/jobs=false"}, "batch", "v1", "jobs"));
+  EXPECT_FALSE(is_off({"batch/v1/jobs=false"}, "batch", "v1", "cronjobs"));
+  EXPECT_FALSE(is_off({"apps/v1", "api/all=false"}, "apps", "v1", "deployments"));
+  EXPECT_TRUE(is_off({"apps/v1", "api/all=false"}, "batch", "v1", "jobs"));
+  EXPECT_FALSE(is_off({"api/all=false", "api/ga=true"}, "", "v1", "pods"));
+  EXPECT_TRUE(is_off({"v1=false"}, "", "v1", "pods"));
+  EXPECT_FALSE(is_off({"batch/v1beta1=false"}, "batch", "v1", "jobs"));
+  EXPECT_FALSE(is_off({}, "batch", "v1", "jobs"));
+}
+
+TEST(RuntimeConfig, WhatCannotBeServedIsRefused) {
+  auto catalog = catalog::Catalog::builtin();
+  for (const char* wrong : {"apps/v7=true", "nonsense.example.com/v1=false", "apps/v1=maybe",
+                            "apps/v1/nonsense=true", "", "api/v9"})
+    EXPECT_FALSE(RuntimeConfig::parse({wrong}, *catalog)) << wrong;
 }
 
 TEST(ServeOptions, TheVersionAndSuitesOfTlsAreChecked) {

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "app/admission_settings.h"
 #include "app/audit.h"
 #include "app/authentication.h"
 #include "app/authorizer_chain.h"
@@ -15,6 +16,7 @@
 #include "app/machine.h"
 #include "app/options.h"
 #include "app/policy_config.h"
+#include "app/runtime_config.h"
 #include "app/server_identity.h"
 #include "base/log.h"
 #include "base/strings.h"
@@ -31,6 +33,10 @@
 
 namespace cardea::app {
 namespace {
+
+// Features with resources of their own.
+const std::vector<std::string> kOwnFeatures = {"ConditionalAuthorization",
+                                               "FineGrainedAuthorization"};
 
 // The exit status of a server that cannot start.
 int refuse(const Log& log, const Error& error) {
@@ -130,6 +136,10 @@ Result<std::unique_ptr<rest::ApiServer>> make_api_server(const ServeOptions& o, 
     if (!chain) return fail(internal_error(chain.error().message));
     return std::shared_ptr<const authz::CurrentChain>(*chain, &(*chain)->current());
   };
+  auto settings = admission_settings(o);
+  if (!settings) return fail(settings.error());
+  auto served = RuntimeConfig::parse(o.runtime_config, *catalog::Catalog::builtin(kOwnFeatures));
+  if (!served) return fail(served.error());
   auto server = rest::ApiServer::make(
       {.store = *g.store,
        .clock = g.clock,
@@ -151,6 +161,11 @@ Result<std::unique_ptr<rest::ApiServer>> make_api_server(const ServeOptions& o, 
        .build = build_info(),
        .flags = o.flags,
        .allow_privileged = o.allow_privileged,
+       .admission = std::move(*settings),
+       .is_off =
+           [config = std::move(*served)](const catalog::Resource& r) { return config.is_off(r); },
+       .request_timeout = o.serving.request_timeout,
+       .min_request_timeout = o.serving.min_request_timeout,
        .service_account_tokens = g.authentication.service_account_tokens.get(),
        .backends = g.backends.get(),
        .auditor = g.auditor.get(),
@@ -204,8 +219,13 @@ Result<std::string> trusted_authority(const ServeOptions& o, const DataDirectory
   return read_file(o.tls_cert_file);
 }
 
-http::ServerOptions server_options(const ServeOptions& o) {
+http::ServerOptions server_options(const ServeOptions& o, MetricRegistry& metrics) {
   http::ServerOptions options;
+  options.body_timeout = o.serving.request_timeout;
+  options.late_body = rest::pipeline::kTooLate;
+  options.goaway_chance = o.serving.goaway_chance;
+  options.handshake_errors = &metrics.counter(
+      {"apiserver_tls_handshake_errors_total", "Connections with whose client no TLS came about."});
   if (o.http2_max_streams_per_connection > 0)
     options.max_concurrent_streams = o.http2_max_streams_per_connection;
   return options;
@@ -221,14 +241,15 @@ Result<void> listen(const ServeOptions& o, const Ground& g, http::Server& server
   return {};
 }
 
-rest::ControllerContext controller_context(const Ground& g, rest::ApiServer& api) {
+rest::ControllerContext controller_context(Ground& g, rest::ApiServer& api) {
   return {.store = api.store(),
           .catalog = api.catalog(),
           .gateway = api.gateway(),
           .loop = api.chores(),
           .clock = g.clock,
           .log = g.log.lines(LogLevel::kDebug),
-          .notice = g.log.lines(LogLevel::kInfo)};
+          .notice = g.log.lines(LogLevel::kInfo),
+          .metrics = &g.metrics.registry()};
 }
 
 void stop(Ground& g, rest::ApiServer& api, rest::Controllers& controllers, http::Server& server) {
@@ -258,7 +279,7 @@ int serve(int argc, char** argv) {
     return made.error().reason == Reason::kBadRequest ? misuse(log, made.error())
                                                       : refuse(log, made.error());
   rest::ApiServer& api = **made;
-  http::Server server(api.loops(), api.gateway(), server_options(o));
+  http::Server server(api.loops(), api.gateway(), server_options(o, ground.metrics.registry()));
   rest::Health::Stage& booted = api.health().add_stage("bootstrap");
   rest::Health::Stage& controlled = api.health().add_stage("controllers");
   if (auto ok = boot(o, *ranges, ground, api); !ok) return refuse(log, ok.error());

@@ -91,6 +91,22 @@ void declare_serving(CLI::App& app, ServingFlags& f) {
   list("--tls-sni-cert-key", f.sni, "FILES",
        "CERTIFICATE,KEY or CERTIFICATE,KEY:NAME,...: a certificate (PEM) for clients that ask for "
        "one of these names (default: the names in the certificate). May be repeated");
+  text("--request-timeout", f.request_timeout, "DURATION",
+       "how long a request may take before the server gives it up, unless it is a watch or another "
+       "one without an end (default: 1m0s)");
+  app.add_option("--min-request-timeout", f.min_request_timeout,
+                 "after how many seconds, to twice as many, the server ends a watch whose client "
+                 "names no timeout; 0: never")
+      ->type_name("SECONDS")
+      ->group(kGroup)
+      ->capture_default_str();
+  app.add_option(
+         "--goaway-chance", f.goaway_chance,
+         "the chance, up to 0.02, that a request ends its HTTP/2 connection, so that clients "
+         "spread over several servers")
+      ->type_name("NUMBER")
+      ->group(kGroup)
+      ->capture_default_str();
   text("--shutdown-delay-duration", f.shutdown_delay, "DURATION",
        "how long the server goes on serving after it was told to stop, while /readyz says no");
 }
@@ -123,6 +139,17 @@ Result<ServingOptions> read_serving(const ServingFlags& f) {
   if (!delay || *delay < std::chrono::nanoseconds(0))
     return wrong(cat("--shutdown-delay-duration `", f.shutdown_delay, "` is not a duration"));
   out.shutdown_delay = *delay;
+  auto timeout = parse_duration(f.request_timeout);
+  if (!timeout || *timeout < std::chrono::milliseconds(1) || *timeout > std::chrono::hours(24))
+    return wrong(cat("--request-timeout `", f.request_timeout,
+                     "` is not a duration between a millisecond and a day"));
+  out.request_timeout = std::chrono::ceil<std::chrono::milliseconds>(*timeout);
+  if (f.min_request_timeout < 0 || f.min_request_timeout > 86'400 * 365)
+    return wrong("--min-request-timeout must be between 0 and a year");
+  out.min_request_timeout = static_cast<std::uint32_t>(f.min_request_timeout);
+  if (!(f.goaway_chance >= 0 && f.goaway_chance <= 0.02))
+    return wrong("--goaway-chance can not be less than 0 or greater than 0.02");
+  out.goaway_chance = f.goaway_chance;
   return out;
 }
 

@@ -28,13 +28,19 @@ struct ServingOptions {
   std::vector<NamedCertificateFiles> named_certificates;
   bool is_http1_only = false;
   std::chrono::nanoseconds shutdown_delay{0};
+  std::chrono::milliseconds request_timeout{60'000};
+  std::uint32_t min_request_timeout = 1800;  // seconds
+  double goaway_chance = 0;
 
   std::vector<std::string> warnings;
 };
 
 // The flags as they stand on the command line. Outlives the reading of the line.
 struct ServingFlags {
-  std::string advertise_address, external_hostname, min_version, shutdown_delay = "0s";
+  std::string advertise_address, external_hostname, min_version, shutdown_delay = "0s",
+                                                                 request_timeout = "1m0s";
+  std::int64_t min_request_timeout = 1800;
+  double goaway_chance = 0;
   std::vector<std::string> cert_sans, cipher_suites, sni;
   bool disable_http2 = false;
 };

@@ -2,7 +2,48 @@
 
 #include <algorithm>
 
+#include "admission/admission_metrics.h"
+
 namespace cardea::admission {
+
+namespace {
+
+// Measures one plugin after the other.
+class Lap {
+ public:
+  Lap(const Durations* durations, Durations::Step step, Operation operation)
+      : durations_(durations), step_(step), operation_(operation) {}
+  void begin() {
+    if (durations_) watch_ = Stopwatch();
+  }
+  void end(std::size_t plugin, bool is_rejected) const {
+    if (durations_) durations_->observe(plugin, step_, operation_, is_rejected, watch_.elapsed());
+  }
+
+ private:
+  const Durations* durations_;
+  Durations::Step step_;
+  Operation operation_;
+  Stopwatch watch_;
+};
+
+// And all of them.
+class Whole {
+ public:
+  Whole(const Durations* durations, Durations::Step step, Operation operation)
+      : durations_(durations), step_(step), operation_(operation) {}
+  void end(bool is_rejected) const {
+    if (durations_) durations_->observe_all(step_, operation_, is_rejected, watch_.elapsed());
+  }
+
+ private:
+  const Durations* durations_;
+  Durations::Step step_;
+  Operation operation_;
+  Stopwatch watch_;
+};
+
+}  // namespace
 
 std::string_view operation_name(Operation operation) {
   switch (operation) {
@@ -68,29 +109,48 @@ bool Chain::handles(const Review& review) const {
   return false;
 }
 
-Task<Result<void>> Chain::mutate(Review& review) const {
-  while (true) {
-    for (const auto& plugin : plugins_) {
-      if (!plugin->handles(review)) continue;
-      Result<void> done = co_await plugin->mutate(review);
-      if (!done) review.is_refusal_plain = plugin->refuses_plainly();
-      if (!done) co_return done;
-    }
-    Reinvocation& again = review.reinvocation;
-    if (!again.is_wanted || again.is_second) break;
-    again.is_second = true;
+Chain::Chain(std::vector<std::unique_ptr<Plugin>> plugins, MetricRegistry* metrics)
+    : plugins_(std::move(plugins)),
+      durations_(metrics ? std::make_unique<const Durations>(*metrics, plugins_) : nullptr) {}
+Chain::~Chain() = default;
+
+Task<Result<void>> Chain::mutate_once(Review& review) const {
+  Lap lap(durations_.get(), Durations::Step::kAdmit, review.operation);
+  for (std::size_t i = 0; i < plugins_.size(); ++i) {
+    if (!plugins_[i]->handles(review)) continue;
+    lap.begin();
+    Result<void> done = co_await plugins_[i]->mutate(review);
+    lap.end(i, !done);
+    if (!done) review.is_refusal_plain = plugins_[i]->refuses_plainly();
+    if (!done) co_return done;
   }
   co_return Result<void>{};
 }
 
-Task<Result<void>> Chain::validate(const Review& review) const {
-  for (const auto& plugin : plugins_) {
-    if (!plugin->handles(review)) continue;
-    Result<void> done = co_await plugin->validate(review);
-    if (!done) review.is_refusal_plain = plugin->refuses_plainly();
-    if (!done) co_return done;
+Task<Result<void>> Chain::mutate(Review& review) const {
+  const Whole whole(durations_.get(), Durations::Step::kAdmit, review.operation);
+  Result<void> done = co_await mutate_once(review);
+  if (done && review.reinvocation.is_wanted && !review.reinvocation.is_second) {
+    review.reinvocation.is_second = true;
+    done = co_await mutate_once(review);
   }
-  co_return Result<void>{};
+  whole.end(!done);
+  co_return done;
+}
+
+Task<Result<void>> Chain::validate(const Review& review) const {
+  const Whole whole(durations_.get(), Durations::Step::kValidate, review.operation);
+  Lap lap(durations_.get(), Durations::Step::kValidate, review.operation);
+  Result<void> done;
+  for (std::size_t i = 0; i < plugins_.size() && done; ++i) {
+    if (!plugins_[i]->handles(review)) continue;
+    lap.begin();
+    done = co_await plugins_[i]->validate(review);
+    lap.end(i, !done);
+    if (!done) review.is_refusal_plain = plugins_[i]->refuses_plainly();
+  }
+  whole.end(!done);
+  co_return done;
 }
 
 }  // namespace cardea::admission

@@ -8,6 +8,7 @@
 
 #include "authz/authorizer.h"
 #include "authz/user.h"
+#include "base/metrics.h"
 #include "base/result.h"
 #include "base/task.h"
 #include "catalog/catalog.h"
@@ -22,6 +23,7 @@ enum class Operation { kCreate, kUpdate, kDelete, kConnect };
 std::string_view operation_name(Operation operation);  // "CREATE"
 
 struct Review;
+class Durations;  // admission_metrics.h
 
 // What authorization left open about a request, to be decided by what the request writes.
 class OpenAuthorization {
@@ -147,14 +149,19 @@ class Plugin {
 // Plugins in order: all mutate, later all validate. The first error ends it.
 class Chain {
  public:
-  explicit Chain(std::vector<std::unique_ptr<Plugin>> plugins) : plugins_(std::move(plugins)) {}
+  // `metrics` may be null: nothing is counted.
+  explicit Chain(std::vector<std::unique_ptr<Plugin>> plugins, MetricRegistry* metrics = nullptr);
+  ~Chain();
   Task<Result<void>> mutate(Review& review) const;
   Task<Result<void>> validate(const Review& review) const;
   // Whether any plugin handles it.
   bool handles(const Review& review) const;
 
  private:
+  Task<Result<void>> mutate_once(Review& review) const;
+
   std::vector<std::unique_ptr<Plugin>> plugins_;
+  std::unique_ptr<const Durations> durations_;  // null: nothing is counted
 };
 
 }  // namespace cardea::admission

@@ -16,7 +16,14 @@ struct Row {
   Result<std::unique_ptr<Plugin>> (*make_following)(Objects, const authz::CurrentChain&,
                                                     const Outside*) = nullptr;  // or this
   bool needs_outside = false;
+  std::unique_ptr<Plugin> (*make_set)(Objects, const Settings&) = nullptr;  // or this
 };
+
+// A plugin that settings change.
+constexpr Row with_settings(std::string_view name,
+                            std::unique_ptr<Plugin> (*make)(Objects, const Settings&)) {
+  return {.name = name, .on_by_default = true, .make = nullptr, .make_set = make};
+}
 
 // A plugin that could not begin is none.
 std::unique_ptr<Plugin> or_null(Result<std::unique_ptr<Plugin>> made) {
@@ -40,11 +47,11 @@ constexpr Row kRows[] = {
     {"TaintNodesByCondition", true, [](Objects) { return taint_nodes_by_condition(); }},
     {"AlwaysPullImages", false, nullptr},
     {"ImagePolicyWebhook", false, nullptr},
-    {"PodSecurity", true, pod_security},
+    with_settings("PodSecurity", pod_security),
     {"PodNodeSelector", false, nullptr},
     {"PodTopologyLabels", true, pod_topology_labels},
     {"Priority", true, priority},
-    {"DefaultTolerationSeconds", true, [](Objects) { return default_toleration_seconds(); }},
+    with_settings("DefaultTolerationSeconds", default_toleration_seconds),
     {"PodTolerationRestriction", false, nullptr},
     {"EventRateLimit", false, nullptr},
     {"ExtendedResourceToleration", false, nullptr},
@@ -70,7 +77,7 @@ constexpr Row kRows[] = {
     {"MutatingAdmissionWebhook", true, nullptr, nullptr, mutating_admission_webhook, true},
     {"ValidatingAdmissionPolicy", true, nullptr, nullptr, validating_admission_policy},
     {"ValidatingAdmissionWebhook", true, nullptr, nullptr, validating_admission_webhook, true},
-    {"ResourceQuota", true, resource_quota},
+    with_settings("ResourceQuota", resource_quota),
     {"AlwaysDeny", false, nullptr},
 };
 
@@ -94,7 +101,8 @@ Result<void> check_names(const std::vector<std::string>& names) {
 
 Result<Selected> select_plugins(Objects objects, const authz::CurrentChain& authorizer,
                                 const std::vector<std::string>& enable,
-                                const std::vector<std::string>& disable, const Outside* outside) {
+                                const std::vector<std::string>& disable, const Outside* outside,
+                                const Settings& settings) {
   if (auto ok = check_names(enable); !ok) return fail(ok.error());
   if (auto ok = check_names(disable); !ok) return fail(ok.error());
   if (has(disable, kNodeRestriction) && has_node_authorizer(authorizer))
@@ -116,9 +124,11 @@ Result<Selected> select_plugins(Objects objects, const authz::CurrentChain& auth
     bool wanted = has(enable, row.name) || (row.on_by_default && !has(disable, row.name));
     if (!wanted) continue;
     const bool follows = row.make_following && (outside || !row.needs_outside);
-    const bool is_there = row.make || row.make_asking || follows;
+    const bool is_there = row.make || row.make_asking || row.make_set || follows;
     if (row.make)
       selected.plugins.push_back(row.make(objects));
+    else if (row.make_set)
+      selected.plugins.push_back(row.make_set(objects, settings));
     else if (row.make_asking)
       selected.plugins.push_back(row.make_asking(objects, authorizer));
     else if (follows)

@@ -6,6 +6,7 @@
 #include "admission/objects.h"
 #include "admission/outside.h"
 #include "admission/plugin.h"
+#include "admission/settings.h"
 #include "authz/current_chain.h"
 
 namespace cardea::admission {
@@ -16,7 +17,7 @@ std::unique_ptr<Plugin> conditions_enforcer(Objects objects);
 std::unique_ptr<Plugin> namespace_lifecycle(Objects objects);
 std::unique_ptr<Plugin> service_account(Objects objects);
 std::unique_ptr<Plugin> priority(Objects objects);
-std::unique_ptr<Plugin> default_toleration_seconds();
+std::unique_ptr<Plugin> default_toleration_seconds(Objects objects, const Settings& settings);
 std::unique_ptr<Plugin> taint_nodes_by_condition();
 std::unique_ptr<Plugin> default_storage_class(Objects objects);
 std::unique_ptr<Plugin> default_ingress_class(Objects objects);
@@ -28,14 +29,14 @@ std::unique_ptr<Plugin> limit_ranger(Objects objects);
 enum class KeepsKubelets : bool { kAlways, kWithNodeAuthorizer };
 std::unique_ptr<Plugin> node_restriction(Objects objects, const authz::CurrentChain& authorizer,
                                          KeepsKubelets when);
-std::unique_ptr<Plugin> pod_security(Objects objects);
+std::unique_ptr<Plugin> pod_security(Objects objects, const Settings& settings = {});
 std::unique_ptr<Plugin> pod_topology_labels(Objects objects);
 std::unique_ptr<Plugin> persistent_volume_claim_resize(Objects objects);
 std::unique_ptr<Plugin> certificate_approval(const authz::CurrentChain& authorizer);
 std::unique_ptr<Plugin> certificate_signing(const authz::CurrentChain& authorizer);
 std::unique_ptr<Plugin> certificate_subject_restriction();
 std::unique_ptr<Plugin> cluster_trust_bundle_attest(const authz::CurrentChain& authorizer);
-std::unique_ptr<Plugin> resource_quota(Objects objects);
+std::unique_ptr<Plugin> resource_quota(Objects objects, const Settings& settings = {});
 std::unique_ptr<Plugin> owner_references(const authz::CurrentChain& authorizer);
 
 // Plugins that follow policies in the store. `outside` may be null: then evaluations are not
@@ -67,6 +68,6 @@ struct Selected {
 Result<Selected> select_plugins(Objects objects, const authz::CurrentChain& authorizer,
                                 const std::vector<std::string>& enable,
                                 const std::vector<std::string>& disable,
-                                const Outside* outside = nullptr);
+                                const Outside* outside = nullptr, const Settings& settings = {});
 
 }  // namespace cardea::admission

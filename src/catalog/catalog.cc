@@ -144,7 +144,7 @@ struct Catalog::Content {
   std::uint64_t generation = next_generation();
 
   void add(const Resource& resource) {
-    version_in(groups, resource).resources.push_back(&resource);
+    if (!resource.is_off) version_in(groups, resource).resources.push_back(&resource);
     by_name.emplace(Key{resource.group, resource.version, resource.name}, &resource);
     by_kind.emplace(Key{resource.group, resource.version, resource.kind}, &resource);
   }
@@ -171,9 +171,11 @@ Catalog::Catalog() : content_(std::make_unique<Content>()) {}
 Catalog::~Catalog() = default;
 
 std::shared_ptr<const Catalog> Catalog::builtin(const std::vector<std::string>& features,
-                                                Strategies strategies) {
+                                                Strategies strategies, const IsOff& is_off) {
   auto catalog = std::make_shared<Catalog>();
-  catalog->content_->builtins = std::make_shared<const Builtins>(features, strategies);
+  auto builtins = std::make_shared<Builtins>(features, strategies);
+  for (Resource& r : builtins->resources) r.is_off = is_off && is_off(r);
+  catalog->content_->builtins = std::move(builtins);
   catalog->content_->build();
   return catalog;
 }

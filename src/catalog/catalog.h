@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -54,6 +55,7 @@ struct Resource {
   std::string storage_prefix;
   std::string storage_group, storage_version;
 
+  bool is_off = false;        // clients are told that it does not exist; the server itself uses it
   bool has_protobuf = false;  // Kubernetes' own: other objects are written in JSON and YAML alone
   bool is_custom = false;
   bool is_converted_by_webhook = false;  // between its versions (catalog/conversion.h)
@@ -92,9 +94,12 @@ class Catalog {
   // served, because nothing would enforce them. `strategies` gives the rules of each kind: by
   // default those of all kinds. A program that needs only some kinds gives others, and so does not
   // link the rest.
+  // Resources that `is_off` names are found, and are not in groups().
   using Strategies = const Strategy* (*)(std::string_view group, std::string_view kind);
+  using IsOff = std::function<bool(const Resource&)>;
   static std::shared_ptr<const Catalog> builtin(const std::vector<std::string>& features = {},
-                                                Strategies strategies = builtin_strategy);
+                                                Strategies strategies = builtin_strategy,
+                                                const IsOff& is_off = {});
 
   // This catalogue with the given CustomResourceDefinitions instead of its own. Definitions that
   // are not Established are left out. The new catalogue shares everything that did not change, so
@@ -108,7 +113,7 @@ class Catalog {
                             std::string_view kind) const;
   // The version in which objects of this resource are stored.
   const Resource* storage_of(const Resource& resource) const;
-  const std::vector<Group>& groups() const;  // the core group first, named ""
+  const std::vector<Group>& groups() const;  // that are served; the core group first, named ""
   // A built-in type by its OpenAPI name ("io.k8s.api.autoscaling.v1.Scale"); nullptr when unknown.
   const schema::Schema* type(std::string_view name) const;
   // The type of a built-in kind, resource or not: DeleteOptions, Scale, Status, PodList.

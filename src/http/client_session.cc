@@ -59,6 +59,7 @@ void ClientSession::read() {
   char buffer[kReadBuffer];
   for (;;) {
     const net::IoResult got = connection_->read(buffer);
+    if (pending_) connection_->acknowledge_at_once();
     if (got.status == net::Io::kWouldBlock) return;
     if (got.status == net::Io::kEnd && pending_ && parser_->end_of_input()) return answered(true);
     if (got.status != net::Io::kDone) return failed(connection_->failure());

@@ -14,7 +14,7 @@ class Greeting final : public Session, private net::Connection::Owner {
   Greeting(Worker& worker, std::unique_ptr<net::Connection> connection, Plain plain)
       : worker_(worker),
         connection_(std::move(connection)),
-        timer_(worker.loop(), [this] { close_now(); }),
+        timer_(worker.loop(), [this] { fail_handshake(); }),
         looks_(plain == Plain::kHttp1OrHttp2) {}
 
   void start() override {
@@ -40,15 +40,22 @@ class Greeting final : public Session, private net::Connection::Owner {
       case net::Io::kDone:
         break;
       case net::Io::kWouldBlock:
-        if (connection_->broken()) close_now();
+        if (connection_->broken()) fail_handshake();
         return;
       default:
-        return close_now();
+        return fail_handshake();
     }
+    is_greeted_ = true;
     if (connection_->peer()->tls && connection_->protocol() == "h2")
       return hand_over<Http2Session>();
     if (connection_->peer()->tls || !looks_) return hand_over<Http1Session>();
     look();
+  }
+
+  // The client has shown nothing yet, or only that it speaks no TLS.
+  void fail_handshake() {
+    if (Counter* errors = worker_.options().handshake_errors; errors && !is_greeted_) errors->add();
+    close_now();
   }
 
   // The first bytes tell, as soon as they differ from the preface or are all of it.
@@ -79,6 +86,7 @@ class Greeting final : public Session, private net::Connection::Owner {
   net::Timer timer_;
   std::string input_;
   const bool looks_;
+  bool is_greeted_ = false;
   bool over_ = false;
 };
 

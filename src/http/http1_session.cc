@@ -86,7 +86,11 @@ void Http1Session::on_timer() {
     case Waiting::kHead:
     case Waiting::kBody:
       if (state_ != State::kOpen || parser_.between_requests()) return close_now();
-      refuse(408, {});
+      if (const std::string& late = worker_.options().late_body;
+          waiting_ == Waiting::kBody && !late.empty())
+        refuse_with(504, late);
+      else
+        refuse(408, {});
       return flush();
     case Waiting::kIdle:
       return close_politely();
@@ -271,13 +275,16 @@ void Http1Session::dispatch() {
 // What cannot be understood is answered as Go's server does, in plain text, and ends the
 // connection.
 void Http1Session::refuse(int status, std::string_view text) {
+  const std::string_view colon = text.empty() ? "" : ": ";
+  refuse_with(status, cat(status, " ", status_text(status), colon, text));
+}
+
+void Http1Session::refuse_with(int status, std::string_view body) {
   building_.reset();
   std::string& out = output_.text();
-  const std::string line = cat(status, " ", status_text(status));
-  out.append("HTTP/1.1 ").append(line);
+  out.append(cat("HTTP/1.1 ", status, " ", status_text(status)));
   out.append("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
-      .append(line);
-  if (!text.empty()) out.append(": ").append(text);
+      .append(body);
   output_.wrote();
   drain();
 }

@@ -60,6 +60,7 @@ class Http1Session final : public Session,
   void on_body();
   void dispatch();
   void refuse(int status, std::string_view text);
+  void refuse_with(int status, std::string_view body);
   void watch_peer();
   void feed_receiver();
   void on_end_of_input();

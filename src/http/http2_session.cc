@@ -348,6 +348,7 @@ void Http2Session::handle(const ExchangePtr& exchange) {
   exchange->stage = Http2Exchange::Stage::kHandled;
   exchange->count_up(running_);
   exchange->request().peer = connection_->peer();
+  if (worker_.draws_goaway()) wire_.go_away();
   worker_.handler().handle(exchange);
   // Held here and in the list: the handler has done with it.
   if (exchange->is_let_go() && exchange.use_count() <= 2) give_back(*exchange);
@@ -425,17 +426,20 @@ void Http2Session::abort(PostedExchange& posted) {
 // What cannot be understood is answered in plain text, as over HTTP/1. Nobody has asked who sends
 // it: on a connection without any known sender it is the last answer.
 void Http2Session::refuse(Http2Exchange& exchange, int status, std::string_view text) {
+  const std::string_view colon = text.empty() ? "" : ": ";
+  refuse_with(exchange, status, cat(status, " ", status_text(status), colon, text));
+}
+
+void Http2Session::refuse_with(Http2Exchange& exchange, int status, std::string body) {
   stop_reading(exchange);
   const bool is_unseen = exchange.stage == Http2Exchange::Stage::kHead;
   // 431 of a field: there is too much on this connection.
   if (exchange.refusal == 431 || (is_unseen && !knows_sender_))
     exchange.request().from_stranger = true;
   exchange.stage = Http2Exchange::Stage::kHandled;
-  std::string line = cat(status, " ", status_text(status));
-  if (!text.empty()) line += cat(": ", text);
   send_response(exchange, {.status = status,
                            .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
-                           .body = std::move(line)});
+                           .body = std::move(body)});
   if (is_unseen) give_back(exchange);
 }
 
@@ -561,7 +565,11 @@ void Http2Session::check_streams(net::SteadyTime now) {
   for (std::size_t i = 0; i < exchanges_.size(); ++i) {
     Http2Exchange& exchange = *exchanges_[i];
     if (exchange.stage == Http2Exchange::Stage::kBody) {
-      if (now - exchange.since >= options.body_timeout) refuse(exchange, 408, {});
+      if (now - exchange.since < options.body_timeout) continue;
+      if (options.late_body.empty())
+        refuse(exchange, 408, {});
+      else
+        refuse_with(exchange, 504, options.late_body);
     } else if (exchange.unsent > 0 && now - exchange.since >= options.write_timeout) {
       reset(exchange, Code::kCancel);
     } else if (exchange.lingers && now - exchange.since >= options.linger_timeout) {

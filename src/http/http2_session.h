@@ -83,6 +83,7 @@ class Http2Session final : public Session,
   void add(Http2Exchange& exchange, const Piece& piece);
   void answered(Http2Exchange& exchange);
   void refuse(Http2Exchange& exchange, int status, std::string_view text);
+  void refuse_with(Http2Exchange& exchange, int status, std::string body);
   void reset(Http2Exchange& exchange, Code code);
 
   // The connection.

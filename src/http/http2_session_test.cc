@@ -179,6 +179,17 @@ TEST_P(Http2Test, ConnectionCloseBecomesAGoawayAndLetsOpenStreamsEnd) {
   }
 }
 
+TEST_P(Http2Test, ByChanceARequestIsTheLastOfItsConnection) {
+  start({.goaway_chance = 1});
+  auto client = connect();
+  const auto answer = client->get("/a");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body, "GET /a ") << "its answer is whole";
+  while (client->read()) {
+  }
+  EXPECT_EQ(client->goaway, 0u);
+}
+
 TEST_P(Http2Test, AnAnswerToAStrangerIsTheLastOfItsConnection) {
   handler_.answer = [](const std::shared_ptr<Exchange>& exchange) {
     exchange->request().from_stranger = exchange->request().path == "/stranger";
@@ -652,6 +663,16 @@ TEST_P(Http2Test, AnswersAClientThatIsSlowWithItsBody) {
       client->request("PUT", "/", {{"content-length", "10"}}, "abc", false));
   EXPECT_EQ(answer.status, 408);
   EXPECT_EQ(client->get("/next").status, 200);
+}
+
+TEST_P(Http2Test, TheAnswerToALateBodyCanBeChosen) {
+  start(
+      {.body_timeout = milliseconds(30), .late_body = "late", .linger_timeout = milliseconds(20)});
+  auto client = connect();
+  const auto answer = client->closed(
+      client->request("PUT", "/", {{"content-length", "10"}}, "abc", false));
+  EXPECT_EQ(answer.status, 504);
+  EXPECT_EQ(answer.body, "late");
 }
 
 TEST_P(Http2Test, ResetsAStreamWhoseClientTakesNothingForTooLong) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "base/metrics.h"
 #include "base/result.h"
 #include "http/exchange.h"
 #include "net/loop.h"
@@ -23,11 +24,16 @@ struct ServerOptions {
   std::chrono::milliseconds header_timeout{32'000};  // handshake, and a request's head from its
                                                      // first byte
   std::chrono::milliseconds body_timeout{60'000};    // a request's body, all of it
-  std::chrono::milliseconds idle_timeout{90'000};    // between requests
-  std::chrono::milliseconds write_timeout{30'000};   // without the client taking a single byte
-  std::chrono::milliseconds ping_after{60'000};      // of silence, while an HTTP/2 client is served
-  std::chrono::milliseconds linger_timeout{2'000};   // for the client to read a refusal before the
-                                                     // close
+  std::string late_body;     // the answer to a body that did not arrive in time, with status 504;
+                             // empty: a plain 408
+  double goaway_chance = 0;  // that a request ends its HTTP/2 connection (after all its streams),
+                             // so that clients spread over several servers
+  Counter* handshake_errors = nullptr;  // counts clients with whom no TLS came about; may be null
+  std::chrono::milliseconds idle_timeout{90'000};   // between requests
+  std::chrono::milliseconds write_timeout{30'000};  // without the client taking a single byte
+  std::chrono::milliseconds ping_after{60'000};     // of silence, while an HTTP/2 client is served
+  std::chrono::milliseconds linger_timeout{2'000};  // for the client to read a refusal before the
+                                                    // close
 };
 
 // What clients may speak without TLS. HTTP/2 is recognised by its first bytes.

@@ -289,6 +289,15 @@ TEST_P(ServerTest, ClosesOnAClientThatIsSlowWithItsBody) {
   EXPECT_THAT(client->read_all(), StartsWith("HTTP/1.1 408 Request Timeout\r\n"));
 }
 
+TEST_P(ServerTest, TheAnswerToALateBodyCanBeChosen) {
+  start({.body_timeout = milliseconds(30), .late_body = "late"});
+  auto client = connect();
+  client->send("PUT / HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n\r\nabc");
+  const std::string answer = client->read_all();
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 504 Gateway Timeout\r\n"));
+  EXPECT_TRUE(answer.ends_with("\r\n\r\nlate")) << answer;
+}
+
 TEST_P(ServerTest, ClosesAnIdleConnectionWithoutAWord) {
   start({.idle_timeout = milliseconds(30)});
   auto client = connect();

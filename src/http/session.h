@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <random>
 #include <span>
 #include <string>
 #include <string_view>
@@ -68,6 +69,7 @@ class Worker {
   std::span<char> read_buffer() { return {read_buffer_.get(), kReadBuffer}; }
   Output::Memory& output_memory() { return output_memory_; }
   const std::shared_ptr<BodyBudget>& bodies() const { return bodies_; }  // of the whole server
+  bool draws_goaway();             // by chance, as the options say
   std::string_view date_header();  // "Date: ...\r\n", made once a second
 
   // A request's memory, reused by the next one.
@@ -87,6 +89,7 @@ class Worker {
   std::unique_ptr<char[]> read_buffer_;
   Output::Memory output_memory_;
   std::vector<Request> requests_;
+  std::minstd_rand chance_{std::random_device()()};
   std::string date_header_;
   std::int64_t date_second_ = 0;
   bool stopping_ = false;

@@ -93,6 +93,11 @@ std::string_view Worker::date_header() {
   return date_header_;
 }
 
+bool Worker::draws_goaway() {
+  return options_.goaway_chance > 0 &&
+         std::uniform_real_distribution<>()(chance_) < options_.goaway_chance;
+}
+
 Request Worker::take_request() {
   if (requests_.empty()) return {};
   Request request = std::move(requests_.back());

@@ -61,6 +61,10 @@ class Connection : private Watcher {
   // Lets the system queue less than it likes to, for owners who prefer to decide late what goes
   // next.
   void limit_unsent(std::size_t bytes) { socket_.limit_unsent(static_cast<int>(bytes)); }
+  // What comes next is acknowledged without delay. A server that sends the head of an answer and
+  // its body in two writes, and lets the system wait for the acknowledgement in between, otherwise
+  // takes 40 milliseconds longer. It holds for a while only: to be called before each read.
+  void acknowledge_at_once() { socket_.acknowledge_at_once(); }
   // Sends no more; reading goes on. For a clean end the peer's bytes are read until kEnd, then
   // close().
   virtual void shutdown() = 0;

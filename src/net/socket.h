@@ -34,6 +34,7 @@ class Socket {
 
   // The system takes no more while it holds this much that is not on its way yet.
   void limit_unsent(int bytes);
+  void acknowledge_at_once();
   void shutdown_write();
   void close();
 

@@ -50,7 +50,9 @@ struct Services {
   const catalog::WebhookConversion* conversion = nullptr;  // between versions of custom resources
   const Canonicalizer* canonicalizer = nullptr;  // null: every kind is written as its schema says
   bool allow_privileged = false;
-  bool conditional_authorization = false;  // whether requests may be allowed under conditions
+  std::uint32_t min_request_timeout = 1800;  // seconds: a watch without a timeout ends after this
+                                             // to twice this; 0: it does not end
+  bool conditional_authorization = false;    // whether requests may be allowed under conditions
   const FieldPermissions* field_permissions = nullptr;  // null: the verb of a request decides about
                                                         // all fields
   const Backends* backends = nullptr;                   // null: the server connects to no kubelets
@@ -92,7 +94,8 @@ struct Call {
   // What a webhook has made of the objects of this request, for functions that do not wait; null
   // until one asks.
   mutable std::shared_ptr<catalog::Conversions> conversions = {};
-  Settlement open;  // what authorization left to be decided by what the request writes
+  bool is_own = false;  // the server itself asks
+  Settlement open;      // what authorization left to be decided by what the request writes
 
   // The user as objects and reviews show one; made when first asked for.
   const json::Value& user_info() const;

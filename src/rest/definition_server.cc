@@ -80,8 +80,10 @@ struct DefinitionServer::State : std::enable_shared_from_this<State> {
   bool stopped = false;
   std::vector<Value> served;
 
-  State(store::Store& s, CatalogHolder& h, const Loopback& a, const Clock& c)
-      : store(s), holder(h), api(a), clock(c) {}
+  Published published;
+
+  State(store::Store& s, CatalogHolder& h, const Loopback& a, const Clock& c, Published p)
+      : store(s), holder(h), api(a), clock(c), published(std::move(p)) {}
 
   std::vector<store::RecordPtr> records() const {
     auto range = store.range({.keys = store::keys_with_prefix(kDefinitions)});
@@ -94,6 +96,7 @@ struct DefinitionServer::State : std::enable_shared_from_this<State> {
     if (all == served) return;
     served = all;
     holder.set(holder.get()->with_definitions(all));
+    if (published && !stopped) published(holder.get());
   }
 
   auto write(const store::Record& record, const Value* object) {
@@ -183,8 +186,8 @@ struct DefinitionServer::State : std::enable_shared_from_this<State> {
 };
 
 DefinitionServer::DefinitionServer(store::Store& store, CatalogHolder& catalog, const Loopback& api,
-                                   const Clock& clock)
-    : state_(std::make_shared<State>(store, catalog, api, clock)) {}
+                                   const Clock& clock, Published published)
+    : state_(std::make_shared<State>(store, catalog, api, clock, std::move(published))) {}
 
 DefinitionServer::~DefinitionServer() {
   stop();

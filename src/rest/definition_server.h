@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,8 +17,10 @@ namespace cardea::rest {
 // its Loopback.
 class DefinitionServer {
  public:
+  // `published` is called with each new catalogue, on the loop.
+  using Published = std::function<void(std::shared_ptr<const catalog::Catalog>)>;
   DefinitionServer(store::Store& store, CatalogHolder& catalog, const Loopback& api,
-                   const Clock& clock);
+                   const Clock& clock, Published published = {});
   ~DefinitionServer();
 
   // Serves what is stored. Returns when the catalogue has it. From outside the loop, once.

@@ -1,7 +1,10 @@
 #include "rest/gateway.h"
 
+#include <algorithm>
+
 #include "authz/eligibility.h"
 #include "base/strings.h"
+#include "base/time_parse.h"
 #include "catalog/kinds/names.h"
 #include "http/websocket.h"
 #include "rest/catalog_holder.h"
@@ -52,6 +55,14 @@ Error unserved_upgrade(const http::Request& request) {
                          " is not served"));
 }
 
+// Requests whose end the client or another server decides.
+bool is_long_running(const authz::RequestInfo& info) {
+  constexpr std::string_view kSubresources[] = {"attach", "exec", "log", "portforward", "proxy"};
+  return info.is_resource_request &&
+         (info.verb == "watch" || info.verb == "proxy" ||
+          std::ranges::find(kSubresources, info.subresource) != std::end(kSubresources));
+}
+
 struct Row {
   std::string_view verb;
   Task<Result<Answer>> (*run)(Call&);
@@ -73,6 +84,7 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
   const authz::RequestInfo& info = call.info;
   bool is_custom_group = false;
   call.resource = call.catalog->find(info.api_group, info.api_version, info.resource);
+  if (call.resource && call.resource->is_off && !call.is_own) call.resource = nullptr;
   if (!call.resource) {
     if (!knows_group(*call.catalog, info.api_group, is_custom_group) || is_custom_group)
       co_return text_answer(404, "404 page not found\n");
@@ -186,13 +198,55 @@ Task<Result<Answer>> Gateway::serve_call(Call& call) {
   co_return answer;
 }
 
+// Ends a request that takes too long. Made, used and destroyed on the loop of its connection, in
+// the frame of the coroutine that serves it.
+struct Gateway::Deadline {
+  Deadline(net::Loop& loop, pipeline::Witness& w, const pipeline::Journey& j)
+      : witness(w), journey(j), timer(loop, [this] { give_up(); }) {}
+
+  void give_up() {
+    static const authz::RequestInfo kNothing;
+    const authz::RequestInfo* about = info            ? info
+                                      : journey.asked ? &journey.asked->info
+                                                      : &kNothing;
+    if (!is_long_running(*about)) witness.give_up(journey, *about);
+  }
+  // When it is known what is asked.
+  Result<void> ask(const authz::RequestInfo& asked, std::chrono::milliseconds longest) {
+    info = &asked;
+    const auto wanted = asked.query.first("timeout");
+    if (is_long_running(asked)) {
+      timer.cancel();
+    } else if (wanted && !wanted->empty()) {
+      const auto given = parse_duration(*wanted);
+      if (!given)
+        return fail(bad_request(
+            cat("invalid timeout specified in the request URL - ", given.error().message)));
+      if (given->count() > 0)
+        timer.start(std::min(longest, std::chrono::ceil<std::chrono::milliseconds>(*given)));
+    }
+    return {};
+  }
+
+  pipeline::Witness& witness;
+  const pipeline::Journey& journey;
+  const authz::RequestInfo* info = nullptr;
+  net::Timer timer;
+};
+
 Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange,
                           std::optional<authz::User> known) {
+  const bool is_own = known.has_value();
   pipeline::Witness witness(watchers_, services_, exchange);
   pipeline::Journey own;
   std::shared_ptr<http::Kept> kept = std::move(exchange->request().kept);
   auto* early = static_cast<pipeline::EarlyJourney*>(kept.get());
   pipeline::Journey& journey = early ? early->journey : own;
+  std::optional<Deadline> deadline;
+  if (request_timeout_.count() > 0 && !is_own && exchange->loop().in_loop()) {
+    deadline.emplace(exchange->loop(), witness, journey);
+    deadline->timer.start(request_timeout_);
+  }
   if (early) {
     bool done = co_await early->finish();
     (void)done;
@@ -204,38 +258,44 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange,
   static const authz::RequestInfo kNothing;
   const authz::RequestInfo& info = journey.asked ? journey.asked->info : kNothing;
   bool is_recorded = co_await witness.saw(journey);
+  Result<void> in_time;
+  if (deadline) in_time = deadline->ask(info, request_timeout_);
   if (!is_recorded) {
     witness.respond(
         pipeline::internal_error_text(exchange->request(), "failed to store audit event"), journey,
         info);
-    co_return true;
-  }
-  if (journey.end) {
+  } else if (journey.end) {
     witness.respond(std::move(journey.end->answer), journey, info);
-    co_return true;
-  }
-  if (is_unserved_upgrade(exchange->request(), info)) {
+  } else if (!in_time) {
+    witness.respond(fail(in_time.error()), journey, info);
+  } else if (is_unserved_upgrade(exchange->request(), info)) {
     witness.respond(fail(unserved_upgrade(exchange->request())), journey, info);
-    co_return true;
-  }
-  if (!info.is_resource_request) {
+  } else if (!info.is_resource_request) {
     witness.frame.view.format = SelfDescription::format_of(exchange->request(), info);
     witness.respond(describe(exchange->request(), info), journey, info);
-    co_return true;
+  } else {
+    Call call = make_call(exchange, journey, witness);
+    call.is_own = is_own;
+    if (deadline) deadline->info = &call.info;
+    witness.user = &call.user;
+    Result<Answer> answer = co_await serve_call(call);
+    witness.saw(call);
+    if (answer && answer->is_streaming) {
+      witness.streams(journey, call, answer->status);
+    } else {
+      witness.frame.view = call.view;
+      witness.frame.catalog = call.catalog.get();
+      witness.frame.resource = call.resource;
+      witness.frame.include_object = call.info.query.first("includeObject").value_or("");
+      witness.respond(std::move(answer), journey, call.info, call.warnings);
+    }
+    if (deadline && !exchange->loop().in_loop()) {
+      // The timer belongs to the loop, and knows the call.
+      bool back = co_await continue_on(exchange->loop());
+      (void)back;
+    }
+    if (deadline) deadline->timer.cancel();
   }
-  Call call = make_call(exchange, journey, witness);
-  witness.user = &call.user;
-  Result<Answer> answer = co_await serve_call(call);
-  witness.saw(call);
-  if (answer && answer->is_streaming) {
-    witness.streams(journey, call, answer->status);
-    co_return true;
-  }
-  witness.frame.view = call.view;
-  witness.frame.catalog = call.catalog.get();
-  witness.frame.resource = call.resource;
-  witness.frame.include_object = call.info.query.first("includeObject").value_or("");
-  witness.respond(std::move(answer), journey, call.info, call.warnings);
   co_return true;
 }
 

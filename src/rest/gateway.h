@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <memory>
 
 #include "authn/authenticator.h"
@@ -37,6 +38,9 @@ class Gateway : public http::Handler {
   void set_impersonator(std::unique_ptr<const impersonation::Impersonator> impersonator) {
     impersonator_ = std::move(impersonator);
   }
+  // How long a request of a client may take, unless it is a watch or another one without an end;
+  // 0: for ever. Before the first request.
+  void set_request_timeout(std::chrono::milliseconds timeout) { request_timeout_ = timeout; }
   // The audit log. It must outlive this object; set it before the first request.
   void set_audit(const audit::Auditor* auditor) { watchers_.auditor = auditor; }
 
@@ -50,6 +54,8 @@ class Gateway : public http::Handler {
   Task<Result<Answer>> serve_call(Call& call);
   Task<Result<Answer>> serve_resource(Call& call);
 
+  struct Deadline;
+
   Services& services_;
   const authn::AuthenticatorChain& authenticators_;
   SelfDescription& description_;
@@ -57,6 +63,7 @@ class Gateway : public http::Handler {
   std::unique_ptr<const impersonation::Impersonator>
       impersonator_ = std::make_unique<impersonation::Impersonator>();
   pipeline::Watchers watchers_;
+  std::chrono::milliseconds request_timeout_{0};
 };
 
 }  // namespace cardea::rest

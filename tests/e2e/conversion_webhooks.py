@@ -391,6 +391,64 @@ def a_slow_webhook_holds_up_nobody_else(w):
 
 
 @story.chapter
+def so_many_reviews_are_under_way_and_the_others_wait(w):
+    w.make("v1", "front", {"hostPort": "a:1"})
+    w.hooks.take()
+    w.answer(w.when_released)
+    answers, asked = [], []
+    waiting = [threading.Thread(target=lambda: answers.append(w.server.request("GET", w.path("v2/front"))[0])) for _ in range(40)]
+    for thread in waiting:
+        thread.start()
+    eventually("the webhook is asked", lambda: asked.extend(w.asked()) or len(asked) >= 32)
+    w.quietly("GET", "v1/front")
+    asked.extend(w.asked())
+    expect(len(asked) == 32 and not answers, f"{len(asked)} reviews are under way; {answers}")
+    w.hooks.released.set()
+    for thread in waiting:
+        thread.join()
+    expect(answers == [200] * 40, answers)
+
+
+@story.chapter
+def who_watches_one_name_does_not_wait_for_others(w):
+    w.make("v1", "front", {"hostPort": "a:1"})
+    w.make("v1", "back", {"hostPort": "b:1"})
+
+    def not_back(asked):
+        is_back = any(o["metadata"]["name"] == "back" for o in asked["request"]["objects"])
+        return review(asked, [], result={"status": "Failure", "message": "back is beyond me"}) if is_back else review(asked)
+    w.answer(not_back)
+    expect(w.server.request("GET", w.path("v2"))[0] == 500, "the list does not need the webhook")
+    watching = Watching(w.server, w.path("v2?watch=1&fieldSelector=metadata.name%3Dfront"))
+    eventually("the first event", lambda: len(watching.seen()) == 1)
+    w.quietly("PATCH", "v1/back", {"spec": {"hostPort": "b:2"}}, MERGE)
+    w.quietly("PATCH", "v1/front", {"spec": {"hostPort": "a:2"}}, MERGE)
+    eventually("the change of front", lambda: len(watching.seen()) == 2)
+    expect([name for _, name, _ in watching.seen()] == ["front", "front"], watching.events)
+    watching.close()
+
+
+@story.chapter
+def a_watch_from_before_the_webhook_ends(w):
+    path = f"{DEFINITIONS}/doors.{w.group}"
+    definition = w.must("GET", path)
+    webhook, definition["spec"]["conversion"] = definition["spec"]["conversion"], {"strategy": "None"}
+    w.must("PUT", path, definition)
+    w.make("v1", "front", {"hostPort": "a:1"})
+    watching = Watching(w.server, w.path("v2?watch=1"))
+    eventually("the first event", lambda: len(watching.seen()) == 1)
+    definition = w.must("GET", path)
+    definition["spec"]["conversion"] = webhook
+    w.must("PUT", path, definition)
+    eventually("the end", watching.ended.is_set)
+    w.quietly("PATCH", "v1/front", {"spec": {"hostPort": "b:2"}}, MERGE)
+    expect(len(watching.seen()) == 1, watching.events)
+    again = Watching(w.server, w.path("v2?watch=1"))
+    eventually("the webhook's version", lambda: again.seen() and again.seen()[0][2] == {"host": "b", "port": "2"})
+    again.close()
+
+
+@story.chapter
 def a_webhook_has_30_seconds(w):
     w.make("v1", "front", {"hostPort": "a:1"})
     w.answer(w.when_released)

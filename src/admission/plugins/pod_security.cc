@@ -22,8 +22,8 @@ struct Wanted {
   json::FieldErrors errors;
 };
 
-Wanted read_labels(const Value& labels) {
-  Wanted w;
+Wanted read_labels(const Value& labels, const PodSecuritySettings& settings) {
+  Wanted w{settings.enforce, settings.audit, settings.warn, {}};
   struct Mode {
     const char* name;
     SecurityPolicy& policy;
@@ -74,6 +74,20 @@ std::string reasons(const std::vector<SecurityViolation>& all) {
   return join(parts, ", ");
 }
 
+// The policies that labels set, as a warning shows them: those that say more than nothing.
+std::string compact(const Wanted& wanted, const Value& labels) {
+  std::vector<std::string> parts;
+  struct Mode {
+    const char* name;
+    const SecurityPolicy& policy;
+  };
+  for (const Mode& mode :
+       {Mode{"enforce", wanted.enforce}, Mode{"audit", wanted.audit}, Mode{"warn", wanted.warn}})
+    if (labels.has(cat(kPrefix, mode.name)) || labels.has(cat(kPrefix, mode.name, "-version")))
+      parts.push_back(cat(mode.name, "=", mode.policy.print()));
+  return join(parts, ", ");
+}
+
 // The pod inside a template.
 struct Template {
   const Value& metadata;
@@ -82,7 +96,8 @@ struct Template {
 
 class PodSecurity : public Plugin {
  public:
-  explicit PodSecurity(Objects objects) : objects_(objects) {}
+  PodSecurity(Objects objects, const PodSecuritySettings& settings)
+      : objects_(objects), settings_(settings) {}
   std::string_view name() const override { return "PodSecurity"; }
 
   bool handles(const Review& r) const override {
@@ -93,8 +108,9 @@ class PodSecurity : public Plugin {
 
   Task<Result<void>> validate(const Review& r) const override {
     if (is(r, "", "namespaces")) co_return validate_namespace(r);
+    if (is_exempt(r)) co_return Result<void>{};
     Value ns = objects_.get(r.catalog, "", "namespaces", "", r.namespace_name);
-    Wanted wanted = read_labels(ns["metadata"]["labels"]);
+    Wanted wanted = read_labels(ns["metadata"]["labels"], settings_);
     if (is(r, "", "pods")) {
       if (r.old_object && !is_significant(r.object, *r.old_object)) co_return Result<void>{};
       co_return judge(r, wanted, {r.object["metadata"], r.object["spec"]}, true);
@@ -138,8 +154,20 @@ class PodSecurity : public Plugin {
     return false;
   }
 
-  static Result<void> judge(const Review& r, const Wanted& wanted, const Template& pod,
-                            bool enforce) {
+  bool is_exempt(const Review& r) const {
+    const bool by_namespace = settings_.namespaces.contains(r.namespace_name);
+    if (!by_namespace && !settings_.users.contains(r.user.name)) return false;
+    r.annotate(cat(kPrefix, "exempt"), by_namespace ? "namespace" : "user");
+    return true;
+  }
+
+  Result<void> judge(const Review& r, const Wanted& wanted, const Template& pod,
+                     bool enforce) const {
+    if (const Value& runtime = pod.spec["runtimeClassName"];
+        runtime.is_string() && settings_.runtime_classes.contains(runtime.as_string())) {
+      r.annotate(cat(kPrefix, "exempt"), "runtimeClass");
+      return {};
+    }
     if (enforce) r.annotate(cat(kPrefix, "enforce-policy"), wanted.enforce.print());
     if (auto found = violations(wanted.audit, pod.metadata, pod.spec); !found.empty())
       r.annotate(
@@ -156,22 +184,38 @@ class PodSecurity : public Plugin {
   }
 
   Result<void> validate_namespace(const Review& r) const {
-    Wanted now = read_labels(r.object["metadata"]["labels"]);
+    const Value& labels = r.object["metadata"]["labels"];
+    const bool is_exempt = settings_.namespaces.contains(r.name);
+    Wanted now = read_labels(labels, settings_);
     if (!r.old_object) {
-      if (now.errors.empty()) return {};
-      return fail(json::invalid_object("", "Namespace", r.name, now.errors));
+      if (!now.errors.empty())
+        return fail(json::invalid_object("", "Namespace", r.name, now.errors));
+      if (is_exempt) warn_of_exemption(r, now, labels);
+      return {};
     }
-    Wanted before = read_labels((*r.old_object)["metadata"]["labels"]);
+    Wanted before = read_labels((*r.old_object)["metadata"]["labels"], settings_);
     auto same = [](const json::FieldError& a, const json::FieldError& b) {
       return a.message() == b.message();
     };
     if (!now.errors.empty() && !std::ranges::equal(now.errors, before.errors, same))
       return fail(json::invalid_object("", "Namespace", r.name, now.errors));
+    const bool is_same = now.enforce == before.enforce && now.audit == before.audit &&
+                         now.warn == before.warn;
+    if (is_exempt && !is_same) warn_of_exemption(r, now, labels);
+    if (is_exempt) return {};
     if (now.enforce == before.enforce || now.enforce.level == SecurityLevel::kPrivileged) return {};
     if (now.enforce.minor == before.enforce.minor && now.enforce.level <= before.enforce.level)
       return {};
     warn_of_pods(r, now.enforce, r.warnings);
     return {};
+  }
+
+  static void warn_of_exemption(const Review& r, const Wanted& now, const Value& labels) {
+    const std::string policies = compact(now, labels);
+    if (!policies.empty())
+      r.warnings.push_back(cat("namespace ", quoted(r.name),
+                               " is exempt from Pod Security, and the policy (", policies,
+                               ") will be ignored"));
   }
 
   // Tells which pods that are already there break the new rules, one line for each sort.
@@ -216,12 +260,13 @@ class PodSecurity : public Plugin {
   }
 
   Objects objects_;
+  const PodSecuritySettings settings_;
 };
 
 }  // namespace
 
-std::unique_ptr<Plugin> pod_security(Objects objects) {
-  return std::make_unique<PodSecurity>(objects);
+std::unique_ptr<Plugin> pod_security(Objects objects, const Settings& settings) {
+  return std::make_unique<PodSecurity>(objects, settings.pod_security);
 }
 
 }  // namespace cardea::admission

@@ -172,6 +172,8 @@ bool selects(const Value& requirement, std::string_view name) {
   return op == "In" ? found && !name.empty() : op == "NotIn" && !found;
 }
 
+}  // namespace
+
 bool in_scope(const Value& requirement, const catalog::Resource& r, const Value& object) {
   std::string_view scope = requirement["scopeName"].as_string();
   if (scope == "VolumeAttributesClass")
@@ -192,8 +194,6 @@ bool in_scope(const Value& requirement, const catalog::Resource& r, const Value&
     return selects(requirement, object["spec"]["priorityClassName"].as_string());
   return false;
 }
-
-}  // namespace
 
 Amounts usage_of(const catalog::Resource& r, const Value& object, std::string_view now) {
   Amounts out;

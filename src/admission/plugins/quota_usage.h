@@ -25,6 +25,10 @@ bool is_charged_as(const catalog::Resource& resource, std::string_view name);
 bool in_scopes(const json::Value& quota, const catalog::Resource& resource,
                const json::Value& object);
 
+// The same for one requirement of a scopeSelector.
+bool in_scope(const json::Value& requirement, const catalog::Resource& resource,
+              const json::Value& object);
+
 // The required values that a pod lacks, for a quota that limits these names: `must specify cpu
 // for: a,b`; "" when none is missing.
 std::string missing_of_pod(const json::Value& pod, const std::vector<std::string>& names);

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <set>
+
 #include "admission/plugins.h"
 #include "admission/plugins/quota_usage.h"
 #include "base/strings.h"
@@ -27,7 +30,8 @@ Amounts only(const Amounts& all, const Amounts& names) {
 // was read: so usage is exact, however many clients write at once.
 class ResourceQuota : public Plugin {
  public:
-  explicit ResourceQuota(Objects objects) : objects_(objects) {}
+  ResourceQuota(Objects objects, const Settings& settings)
+      : objects_(objects), limited_(settings.limited_resources) {}
   std::string_view name() const override { return "ResourceQuota"; }
 
   bool handles(const Review& r) const override {
@@ -60,14 +64,15 @@ class ResourceQuota : public Plugin {
 
   Result<void> charge(const Review& r) const {
     auto records = objects_.records(r.catalog, "", "resourcequotas", r.namespace_name);
-    if (records.empty()) return {};
+    if (records.empty() && limited_.empty()) return {};
     std::vector<Pertinent> pertinent;
     for (auto& [record, quota] : records) {
-      Pertinent p{record, std::move(quota), {}, {}};
+      Pertinent p{record, quota, {}, {}};
       Result<bool> concerns = is_pertinent(r, p);
       if (!concerns) return fail(concerns.error());
       if (*concerns) pertinent.push_back(std::move(p));
     }
+    if (auto ok = check_covered(r, records, pertinent); !ok) return ok;
     if (pertinent.empty()) return {};
     Amounts delta = usage_of(r.resource, r.object, r.now);
     for (const auto& [name, amount] : delta)
@@ -79,6 +84,56 @@ class ResourceQuota : public Plugin {
     for (Pertinent& p : pertinent)
       if (auto ok = charge_one(r, p, delta); !ok) return ok;
     return {};
+  }
+
+  // What the configuration of the server limits needs a quota that covers it.
+  Result<void> check_covered(const Review& r, const auto& records,
+                             const std::vector<Pertinent>& pertinent) const {
+    std::set<std::string> uncovered;
+    std::vector<Value> scopes;
+    for (const LimitedResource& limited : limited_) {
+      if (limited.group != r.resource.group || limited.resource != r.resource.name) continue;
+      for (const auto& [name, amount] : usage_of(r.resource, r.object, r.now))
+        if (amount.sign() > 0 && std::ranges::any_of(limited.contains, [&](const auto& part) {
+              return name.contains(part);
+            }))
+          uncovered.insert(name);
+      for (const Value& scope : limited.scopes.items())
+        if (in_scope(scope, r.resource, r.object)) scopes.push_back(scope);
+    }
+    for (const Pertinent& p : pertinent)
+      for (const auto& [name, amount] : p.hard) uncovered.erase(name);
+    if (!uncovered.empty())
+      return fail(forbidden(r, cat("insufficient quota to consume: ",
+                                   join({uncovered.begin(), uncovered.end()}, ","))));
+    std::erase_if(scopes, [&](const Value& scope) {
+      return std::ranges::any_of(records, [&](const auto& entry) {
+        return covers_scope(entry.second, scope["scopeName"].as_string(), r);
+      });
+    });
+    if (scopes.empty()) return {};
+    std::vector<std::string> shown;
+    for (const Value& scope : scopes) shown.push_back(print_scope(scope));
+    return fail(
+        internal_error(cat("insufficient quota to match these scopes: [", join(shown, " "), "]")));
+  }
+
+  static bool covers_scope(const Value& quota, std::string_view scope, const Review& r) {
+    for (const Value& name : quota["spec"]["scopes"].items())
+      if (name.as_string() == scope) return true;
+    for (const Value& requirement : quota["spec"]["scopeSelector"]["matchExpressions"].items())
+      if (requirement["scopeName"].as_string() == scope &&
+          in_scope(requirement, r.resource, r.object))
+        return true;
+    return false;
+  }
+
+  // `{PriorityClass In [costly]}`
+  static std::string print_scope(const Value& scope) {
+    std::vector<std::string> values;
+    for (const Value& v : scope["values"].items()) values.emplace_back(v.as_string());
+    return cat("{", scope["scopeName"].as_string(), " ", scope["operator"].as_string(), " [",
+               join(values, " "), "]}");
   }
 
   // Never below nothing: giving back is the controller's business.
@@ -135,12 +190,13 @@ class ResourceQuota : public Plugin {
   }
 
   Objects objects_;
+  const std::vector<LimitedResource> limited_;
 };
 
 }  // namespace
 
-std::unique_ptr<Plugin> resource_quota(Objects objects) {
-  return std::make_unique<ResourceQuota>(objects);
+std::unique_ptr<Plugin> resource_quota(Objects objects, const Settings& settings) {
+  return std::make_unique<ResourceQuota>(objects, settings);
 }
 
 }  // namespace cardea::admission

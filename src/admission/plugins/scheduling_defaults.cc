@@ -6,7 +6,6 @@ namespace {
 
 using json::Value;
 
-constexpr std::int64_t kTolerationSeconds = 300;
 constexpr std::string_view kNotReady = "node.kubernetes.io/not-ready";
 constexpr std::string_view kUnreachable = "node.kubernetes.io/unreachable";
 
@@ -20,23 +19,29 @@ bool tolerates(const Value& tolerations, std::string_view taint) {
 
 class DefaultTolerationSeconds : public Plugin {
  public:
+  explicit DefaultTolerationSeconds(const Settings& s)
+      : defaults_{{kNotReady, s.not_ready_toleration_seconds},
+                  {kUnreachable, s.unreachable_toleration_seconds}} {}
   std::string_view name() const override { return "DefaultTolerationSeconds"; }
   bool handles(const Review& r) const override {
     bool writes = r.operation == Operation::kCreate || r.operation == Operation::kUpdate;
     return writes && r.subresource.empty() && r.resource.group.empty() && r.resource.name == "pods";
   }
   Task<Result<void>> mutate(Review& r) const override {
-    for (std::string_view taint : {kNotReady, kUnreachable}) {
+    for (const auto& [taint, seconds] : defaults_) {
       if (tolerates(r.object["spec"]["tolerations"], taint)) continue;
       r.object.member("spec")
           .member("tolerations")
           .push_back(Value::object({{"key", taint},
                                     {"operator", "Exists"},
                                     {"effect", "NoExecute"},
-                                    {"tolerationSeconds", kTolerationSeconds}}));
+                                    {"tolerationSeconds", seconds}}));
     }
     co_return Result<void>{};
   }
+
+ private:
+  const std::pair<std::string_view, std::int64_t> defaults_[2];
 };
 
 class TaintNodesByCondition : public Plugin {
@@ -83,8 +88,8 @@ class StorageObjectInUseProtection : public Plugin {
 
 }  // namespace
 
-std::unique_ptr<Plugin> default_toleration_seconds() {
-  return std::make_unique<DefaultTolerationSeconds>();
+std::unique_ptr<Plugin> default_toleration_seconds(Objects, const Settings& settings) {
+  return std::make_unique<DefaultTolerationSeconds>(settings);
 }
 std::unique_ptr<Plugin> taint_nodes_by_condition() {
   return std::make_unique<TaintNodesByCondition>();

@@ -62,7 +62,8 @@ class MutatingAdmissionWebhook : public WebhookPlugin {
       if (!as) co_return fail(as.error());
       if (*as == nullptr || !again.webhooks.calls(again, hook.id)) continue;
       if (auto refused = dry_run_refusal(hook, review)) co_return fail(std::move(*refused));
-      std::vector<WebhookCaller::Question> question{{entry.hook, &invocations.input(**as)}};
+      std::vector<WebhookCaller::Question> question{
+          {entry.hook, &invocations.input(**as), review.operation}};
       std::vector<Result<WebhookAnswer>> answers = co_await caller_.ask(question, review.catalog,
                                                                         true, review.loop);
       bool is_changed = false;

@@ -25,7 +25,7 @@ class ValidatingAdmissionWebhook : public WebhookPlugin {
       if (auto refused = dry_run_refusal(*entry.hook, review))
         refusals.push_back(std::move(*refused));
       else
-        questions.push_back({entry.hook, &invocations.input(**as)});
+        questions.push_back({entry.hook, &invocations.input(**as), review.operation});
     }
     if (questions.empty() && refusals.empty()) co_return Result<void>{};
     std::vector<Result<WebhookAnswer>> answers = co_await caller_.ask(questions, review.catalog,

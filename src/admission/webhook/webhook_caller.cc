@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "admission/webhook/webhook_target.h"
+#include "base/metrics.h"
 #include "base/strings.h"
 #include "json/print.h"
 #include "upstream/endpoint_client.h"
@@ -17,6 +18,8 @@ constexpr std::size_t kLargestAnswer = 8u << 20;
 // Collects the answers of several parallel calls. The last one to arrive reports.
 struct Gathering {
   std::vector<Result<http::Answer>> answers;
+  std::vector<std::chrono::nanoseconds> took;
+  const Stopwatch watch = {};
   std::atomic<std::size_t> missing;
   std::move_only_function<void()> complete;
 
@@ -70,6 +73,7 @@ Task<std::vector<Result<WebhookAnswer>>> WebhookCaller::ask(std::vector<Question
   for (const Question& q : questions) {
     prepared.push_back(prepare(q, catalog));
     gathering->answers.push_back(fail(internal_error("")));
+    gathering->took.emplace_back(0);
   }
   bool done = co_await await_callback<bool>([&prepared, gathering, home](auto resume) {
     gathering->missing = prepared.size() + 1;
@@ -92,6 +96,7 @@ Task<std::vector<Result<WebhookAnswer>>> WebhookCaller::ask(std::vector<Question
     for (auto& [i, client, call] : calls)
       client->send(std::move(call), [held, index = i](Result<http::Answer> answer) {
         held->answers[index] = std::move(answer);
+        held->took[index] = held->watch.elapsed();
         held->arrived();
       });
     held->arrived();
@@ -108,6 +113,16 @@ Task<std::vector<Result<WebhookAnswer>>> WebhookCaller::ask(std::vector<Question
     else
       out.push_back(read_webhook_answer(*answer, questions[i].hook->review_version,
                                         prepared[i]->uid, is_mutating));
+    const bool is_rejected = out[i] ? !out[i]->is_allowed : !questions[i].hook->fails_open;
+    outside_.metrics
+        .histogram({"apiserver_admission_webhook_admission_duration_seconds",
+                    "How long admission webhooks took."},
+                   {0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25},
+                   {{"name", questions[i].hook->name},
+                    {"operation", std::string(operation_name(questions[i].operation))},
+                    {"rejected", is_rejected ? "true" : "false"},
+                    {"type", is_mutating ? "admit" : "validating"}})
+        .observe(gathering->took[i]);
   }
   co_return out;
 }

@@ -19,6 +19,7 @@ class WebhookCaller {
   struct Question {
     std::shared_ptr<const Webhook> hook;
     const PolicyInput* input;  // until the answers have arrived
+    Operation operation;
   };
   // Asks all at the same time. The answers come in the order of the questions, on the loop `home`,
   // or on the one calls are made on when it is null. An error is what failed, in the words that

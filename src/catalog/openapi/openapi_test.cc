@@ -327,5 +327,51 @@ TEST(Publication, GivesEveryThreadTheDocumentOfItsOwnCatalogue) {
   EXPECT_EQ(wrong, 0);
 }
 
+// As gnostic, which kube-apiserver uses, encodes the same document.
+TEST(OpenApiV3, IsEncodedInProtobufAsGnosticDoes) {
+  constexpr std::string_view kText =
+      R"x({"openapi": "3.0.0", "info": {"title": "T", "version": "1"}, "paths": {"/a/": {")x"
+      R"x(get": {"tags": ["t"], "description": "d", "operationId": "o", "parameters": [{"n)x"
+      R"x(ame": "q", "in": "query", "description": "x", "schema": {"type": "string", "uniq)x"
+      R"x(ueItems": true}}], "requestBody": {"content": {"*/*": {"schema": {"$ref": "#/r"})x"
+      R"x(}}, "required": true}, "responses": {"200": {"description": "OK", "content": {"a)x"
+      R"x(pplication/json": {"schema": {"$ref": "#/r"}}}}}, "x-kubernetes-action": "list",)x"
+      R"x( "x-kubernetes-group-version-kind": {"group": "", "kind": "A", "version": "v1"}})x"
+      R"x(}}, "components": {"schemas": {"A": {"description": "s", "type": "object", "requ)x"
+      R"x(ired": ["b"], "properties": {"b": {"type": "array", "items": {"allOf": [{"$ref":)x"
+      R"x( "#/r"}], "default": {}}, "x-kubernetes-list-map-keys": ["k"]}, "c": {"type": "i)x"
+      R"x(nteger", "format": "int32", "default": 0}, "d": {"type": "boolean", "default": f)x"
+      R"x(alse}, "e": {"type": "string", "enum": ["x", "z"], "default": ""}}, "additionalP)x"
+      R"x(roperties": {"type": "string"}, "x-kubernetes-unions": [{"discriminator": "type")x"
+      R"x(, "fields-to-discriminateBy": {"p": "P"}}]}}, "securitySchemes": {"B": {"type": )x"
+      R"x("apiKey", "description": "k", "name": "authorization", "in": "header"}}}, "secur)x"
+      R"x(ity": [{"B": []}]})x";
+  constexpr std::string_view kBytes =
+      "0a05332e302e3012060a015432013122e9010ae6010a032f612f12de0122db010a01741a01642a01"
+      "6f321f0a1d0a0171120571756572791a0178520e0a0ca00101ca0106737472696e673a180a161212"
+      "0a100a032a2f2a12090a0712050a03232f7218014230122e0a0332303012270a250a024f4b1a1f0a"
+      "1d0a106170706c69636174696f6e2f6a736f6e12090a0712050a03232f726a1e0a13782d6b756265"
+      "726e657465732d616374696f6e120712056c6973740a6a430a1f782d6b756265726e657465732d67"
+      "726f75702d76657273696f6e2d6b696e641220121e67726f75703a2022220a6b696e643a20410a76"
+      "657273696f6e3a2076310a2ae8020ab8020ab5020a014112af020aac02ba010162ca01066f626a65"
+      "6374fa01b0010a4a0a016212450a43ca01056172726179f201110a0f0a0dd2010712050a03232f72"
+      "8a0200a202240a1a782d6b756265726e657465732d6c6973742d6d61702d6b657973120612042d20"
+      "6b0a0a250a016312200a1eca0107696e74656765728a02090900000000000000009a0205696e7433"
+      "320a160a016412110a0fca0107626f6f6c65616e8a020210000a230a0165121e0a1cc20104120278"
+      "0ac2010412027a0aca0106737472696e678a02021a0082020d0a0b0a09ca0106737472696e679202"
+      "0173a202540a13782d6b756265726e657465732d756e696f6e73123d123b2d206469736372696d69"
+      "6e61746f723a20747970650a20206669656c64732d746f2d6469736372696d696e61746542793a0a"
+      "20202020703a20500a3a2b0a290a014212240a220a066170694b657912016b1a0d617574686f7269"
+      "7a6174696f6e220668656164657232070a050a01421200";
+  auto document = json::parse(kText);
+  ASSERT_TRUE(document);
+  std::string hex;
+  for (unsigned char c : openapi_v3_protobuf(*document)) {
+    hex.push_back("0123456789abcdef"[c >> 4]);
+    hex.push_back("0123456789abcdef"[c & 15]);
+  }
+  EXPECT_EQ(hex, kBytes);
+}
+
 }  // namespace
 }  // namespace cardea::catalog

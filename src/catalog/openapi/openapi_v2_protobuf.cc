@@ -8,25 +8,10 @@ using json::Value;
 
 namespace {
 
-// A message with one nested message.
-Message wrapped(int field, const Message& inner) {
-  Message out;
-  out.message(field, inner);
-  return out;
-}
-
 // Free-form values are encoded as YAML text; JSON is YAML.
 Message any(const Value& value) {
   Message out;
   out.text(2, json::print(value));
-  return out;
-}
-
-template <typename Write>
-Message named(const json::Member& member, Write write) {
-  Message out;
-  out.text(1, member.key());
-  out.message(2, write(member.value));
   return out;
 }
 

@@ -22,4 +22,7 @@ std::optional<json::Value> openapi_v3(const Catalog& catalog, std::string_view p
 std::optional<json::Value> openapi_v3(const Catalog& catalog, std::string_view path,
                                       const openapi::PublishedPermissions& permissions);
 
+// One of them as the Protobuf message openapi.v3.Document of gnostic.
+std::string openapi_v3_protobuf(const json::Value& document);
+
 }  // namespace cardea::catalog

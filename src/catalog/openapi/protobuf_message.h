@@ -25,10 +25,11 @@ class Message {
   }
   void message(int field, const Message& inner) { bytes(field, inner.out_); }
   void flag(int field, bool value) {
-    if (value) {
-      tag(field, 0);
-      out_.push_back(1);
-    }
+    if (value) always_flag(field, true);
+  }
+  void always_flag(int field, bool value) {
+    tag(field, 0);
+    out_.push_back(value ? 1 : 0);
   }
   void integer(int field, std::int64_t value) {
     if (value == 0) return;
@@ -36,7 +37,9 @@ class Message {
     varint(static_cast<std::uint64_t>(value));
   }
   void number(int field, double value) {
-    if (value == 0) return;
+    if (value != 0) always_number(field, value);
+  }
+  void always_number(int field, double value) {
     tag(field, 1);
     auto raw = std::bit_cast<std::array<char, 8>>(value);  // little endian, as both x86-64 and
                                                            // arm64 are
@@ -58,5 +61,21 @@ class Message {
 
   std::string out_;
 };
+
+// A message with one nested message.
+inline Message wrapped(int field, const Message& inner) {
+  Message out;
+  out.message(field, inner);
+  return out;
+}
+
+// A name, and what `write` makes of the value.
+template <typename Write>
+Message named(const json::Member& member, Write write) {
+  Message out;
+  out.text(1, member.key());
+  out.message(2, write(member.value));
+  return out;
+}
 
 }  // namespace cardea::catalog

@@ -119,6 +119,21 @@ Publication::Document Publication::openapi_v3(const Catalog& catalog, std::strin
   return v3(catalog, std::string(path));
 }
 
+Publication::Document Publication::openapi_v3_protobuf(const Catalog& catalog,
+                                                       std::string_view path) {
+  std::lock_guard lock(mutex_);
+  forget_if_changed(catalog);
+  const std::string at(path);
+  const Document text = v3(catalog, at);
+  if (!text) return nullptr;
+  Document& kept = v3_[at].protobuf;
+  if (!kept)
+    kept = std::make_shared<const PublishedDocument>(PublishedDocument{
+        catalog::openapi_v3_protobuf(*catalog::openapi_v3(catalog, at, permissions(catalog))),
+        text->etag});
+  return kept;
+}
+
 Publication::Document Publication::v3(const Catalog& catalog, const std::string& path) {
   auto definitions = definitions_in(catalog, path);
   if (auto at = v3_.find(path); at != v3_.end() && at->second.definitions == definitions)
@@ -126,7 +141,7 @@ Publication::Document Publication::v3(const Catalog& catalog, const std::string&
   auto document = catalog::openapi_v3(catalog, path, permissions(catalog));
   if (!document) return nullptr;
   auto published = publish(json::print(*document));
-  v3_[path] = {std::move(definitions), published};
+  v3_[path] = {std::move(definitions), published, nullptr};
   return published;
 }
 

@@ -46,12 +46,15 @@ class Publication {
   // `path` without /openapi/v3/: "apis/apps/v1". Null if there is no such document. If the `hash`
   // parameter of a request is the document's ETag, the answer may be cached as immutable.
   Document openapi_v3(const Catalog& catalog, std::string_view path);
+  // The same in Protobuf, with the same ETag, as Kubernetes has it.
+  Document openapi_v3_protobuf(const Catalog& catalog, std::string_view path);
 
  private:
   struct Versioned {
     std::vector<json::Value> definitions;  // what the document was written from besides the
                                            // built-ins
     Document document;
+    Document protobuf = {};  // made when it is first asked for
   };
 
   const openapi::PublishedPermissions& permissions(const Catalog& catalog);

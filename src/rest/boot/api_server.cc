@@ -69,7 +69,8 @@ void print_build(MetricPrinter& out, const BuildInfo& build) {
 
 ApiServer::ApiServer(const Parts& parts)
     : features_(parts.features),
-      catalog_(catalog::Catalog::builtin(catalog_features(parts.features))),
+      catalog_(catalog::Catalog::builtin(catalog_features(parts.features),
+                                         catalog::builtin_strategy, parts.is_off)),
       objects_(parts.store, parts.clock, parts.random, parts.namespace_policy.master),
       canonicalizer_(parts.namespace_policy.master),
       loops_(parts.request_loops),
@@ -124,15 +125,15 @@ Result<void> ApiServer::load_admission(Parts& parts) {
                              .metrics = parts.metrics.registry()};
   conversion_ = std::make_unique<WebhookConverter>(admission::Objects(objects_), outside);
   auto selected = admission::select_plugins(admission::Objects(objects_), *chain_,
-                                            parts.enabled_plugins, parts.disabled_plugins,
-                                            &outside);
+                                            parts.enabled_plugins, parts.disabled_plugins, &outside,
+                                            parts.admission);
   if (!selected) return fail(selected.error());
   for (std::string& warning : selected->warnings) warnings_.push_back(std::move(warning));
   auto plugins = std::move(selected->plugins);
   plugins.push_back(policy::keep_master_namespace(parts.namespace_policy.master));
   plugins.push_back(policy::check_dry_deletion(objects_));
   for (auto& plugin : parts.more_plugins) plugins.push_back(std::move(plugin));
-  admission_ = std::make_unique<admission::Chain>(std::move(plugins));
+  admission_ = std::make_unique<admission::Chain>(std::move(plugins), &parts.metrics.registry());
   return {};
 }
 
@@ -159,6 +160,7 @@ void ApiServer::set_services(const Parts& parts) {
                .conversion = conversion_.get(),
                .canonicalizer = &canonicalizer_,
                .allow_privileged = parts.allow_privileged,
+               .min_request_timeout = parts.min_request_timeout,
                .conditional_authorization = features_.conditional_authorization,
                .field_permissions = features_.fine_grained_authorization ? field_permissions_.get()
                                                                          : nullptr,
@@ -200,12 +202,17 @@ void ApiServer::open(const Parts& parts) {
       features_.constrained_impersonation ? Rules::kConstrained : Rules::kLegacyOnly,
       &parts.metrics.registry()));
   gateway_->set_audit(parts.auditor);
+  gateway_->set_request_timeout(parts.request_timeout);
   gateway_->set_log(parts.log);
   api_ = std::make_unique<Loopback>(
       *gateway_, chores(),
       authz::User{.name = "system:apiserver", .groups = {std::string(authz::kMastersGroup)}},
       "cardea");
-  definitions_ = std::make_unique<DefinitionServer>(parts.store, catalog_, *api_, parts.clock);
+  definitions_ = std::make_unique<DefinitionServer>(
+      parts.store, catalog_, *api_, parts.clock,
+      [this](std::shared_ptr<const catalog::Catalog> now) {
+        watches_.end_outdated(std::move(now));
+      });
   Health::Stage& served = health().add_stage("definitions");
   definitions_->start();
   served.reach();

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -57,6 +58,10 @@ struct Parts {
   BuildInfo build = {};
   DebugPages::Flags flags = {};  // of the command line, for /flagz
   bool allow_privileged = false;
+  admission::Settings admission = {};
+  catalog::Catalog::IsOff is_off = {};           // which built-in resources clients are not served
+  std::chrono::milliseconds request_timeout{0};  // 0: none
+  std::uint32_t min_request_timeout = 1800;      // of Services
   std::size_t request_loops = 2;
   const authn::ServiceAccountTokens* service_account_tokens = nullptr;  // null: none are issued
   const Backends* backends = nullptr;       // null: the server connects to no kubelets

@@ -5,9 +5,11 @@
 #include <future>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include "base/strings.h"
+#include "rest/controllers/workqueue_metrics.h"
 
 namespace cardea::rest {
 
@@ -33,7 +35,12 @@ struct Controller::State {
 
   Controller* owner;  // outlives the watches and everything that runs
   std::vector<std::unique_ptr<store::Watch>> watches;  // of the thread that starts and stops
-  std::deque<std::string> queue;
+  struct Queued {
+    std::string key;
+    Stopwatch watch = {};
+  };
+  std::deque<Queued> queue;
+  std::optional<WorkqueueMetrics> metrics;
   std::set<std::string, std::less<>> waiting;  // in `queue` or in `delayed`
   std::set<std::string, std::less<>> running;
   std::set<std::string, std::less<>> again;  // changed while running
@@ -45,7 +52,14 @@ struct Controller::State {
   store::Revision observed = 0;  // changes up to this one were observed with the stored objects
   std::promise<void> idle;
 
-  explicit State(Controller* c) : owner(c) {}
+  State(Controller* c, MetricRegistry* registry) : owner(c) {
+    if (registry) metrics.emplace(*registry, c->name_);
+  }
+
+  void push(std::string key) {
+    queue.push_back({std::move(key)});
+    if (metrics) metrics->added(queue.size());
+  }
 
   static void receive(const std::shared_ptr<State>& state, std::span<const store::EventPtr> events,
                       net::Loop& loop) {
@@ -86,12 +100,16 @@ struct Controller::State {
   static void work(const std::shared_ptr<State>& state) {
     while (!state->is_stopping && !state->is_aside && !state->queue.empty() &&
            state->running.size() < state->owner->settings_.workers) {
-      std::string key = std::move(state->queue.front());
+      std::string key = std::move(state->queue.front().key);
+      const auto waited = state->queue.front().watch.elapsed();
       state->queue.pop_front();
+      if (state->metrics) state->metrics->began(waited, state->queue.size());
       state->waiting.erase(key);
       state->running.insert(key);
-      spawn(state->owner->reconcile(key),
-            [state, key](Result<void> result) { finish(state, key, std::move(result)); });
+      spawn(state->owner->reconcile(key), [state, key, watch = Stopwatch()](Result<void> result) {
+        if (state->metrics) state->metrics->ended(watch.elapsed());
+        finish(state, key, std::move(result));
+      });
     }
   }
 
@@ -116,6 +134,7 @@ struct Controller::State {
                     const Error& error) {
     Controller& c = *state->owner;
     int failures = ++state->failures[key];
+    if (state->metrics) state->metrics->retried();
     if (failures > kQuietFailures && c.context_.log)
       c.context_.log(cat(c.name_, ": ", key, ": ", error.message));
     std::chrono::milliseconds delay = std::min<std::chrono::milliseconds>(
@@ -139,7 +158,7 @@ struct Controller::State {
     if (state->is_stopping) return;
     auto now = std::chrono::steady_clock::now();
     while (!state->delayed.empty() && state->delayed.begin()->first <= now) {
-      state->queue.push_back(std::move(state->delayed.begin()->second));
+      state->push(std::move(state->delayed.begin()->second));
       state->delayed.erase(state->delayed.begin());
     }
     arm(state);
@@ -159,7 +178,7 @@ struct Controller::State {
     for (auto at = delayed.begin(); at != delayed.end(); ++at)
       if (at->second == key) {
         delayed.erase(at);
-        queue.push_back(key);
+        push(key);
         return;
       }
   }
@@ -170,7 +189,7 @@ Controller::Controller(ControllerContext context, std::string name, Settings set
       name_(std::move(name)),
       settings_(std::move(settings)),
       api_(context_.gateway, context_.loop, identity(name_), "kube-controller-manager"),
-      state_(std::make_shared<State>(this)) {}
+      state_(std::make_shared<State>(this, context_.metrics)) {}
 
 Controller::~Controller() {
   CARDEA_CHECK(state_->watches.empty());
@@ -243,7 +262,7 @@ void Controller::enqueue(std::string key) {
     state_->hasten(key);
     return;
   }
-  state_->queue.push_back(std::move(key));
+  state_->push(std::move(key));
 }
 
 void Controller::enqueue_after(std::string key, std::chrono::milliseconds delay) {

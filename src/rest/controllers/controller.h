@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/metrics.h"
 #include "base/task.h"
 #include "rest/catalog_holder.h"
 #include "rest/loopback.h"
@@ -24,6 +25,7 @@ struct ControllerContext {
   std::function<void(const std::string&)> log;  // receives one line about repeated failures; may be
                                                 // empty
   std::function<void(const std::string&)> notice = {};  // the same, for what operators should know
+  MetricRegistry* metrics = nullptr;                    // where queues are counted; null: nowhere
 };
 
 // Brings one aspect of the cluster to its desired state, repeatedly.

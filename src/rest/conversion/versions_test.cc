@@ -27,6 +27,9 @@ class FakeWebhook : public catalog::WebhookConversion {
       if (o["apiVersion"].as_string() == to.api_version()) continue;
       asks = true;
       o.set("apiVersion", to.api_version());
+      if (to.version == "v1" && calls >= notes_after) o.member("spec").set("note", "unasked");
+      if (o["metadata"]["name"].as_string() == fails_for)
+        co_return fail(internal_error(cat("the webhook cannot convert ", fails_for)));
       rename(o, to.version == "v1" ? "width" : "size", to.version == "v1" ? "size" : "width");
     }
     calls += asks;
@@ -35,7 +38,9 @@ class FakeWebhook : public catalog::WebhookConversion {
   }
 
   bool fails = false;
-  int grows = 0;  // by how much more the stored size is, each time
+  std::string fails_for;   // the name of an object
+  int notes_after = 1000;  // after so many calls, stored objects get a note
+  int grows = 0;           // by how much more the stored size is, each time
   mutable int calls = 0;
 
  private:
@@ -181,6 +186,41 @@ TEST_F(VersionsOfAWebhook, StoreWhatWasJudged) {
   ASSERT_FALSE(scripted_->sizes.empty());
   webhook_.grows = 0;
   EXPECT_EQ(stored_size(), scripted_->sizes.front());
+}
+
+TEST_F(VersionsOfAWebhook, ThatAreOthersTheSecondTimeAreJudgedOrNotStored) {
+  scripted_->allowed = {"granular", "granular:example.com/sizes", "granular:example.com/widths",
+                        "granular:identity", "get"};
+  for (int lies_from : {0, 1, 2, 3}) {
+    webhook_.calls = 0;
+    webhook_.notes_after = lies_from;
+    const std::string name = cat("n", lies_from);
+    Loopback::Reply made = jane("POST", path("v2"), thing("v2", name, R"("width":1)"));
+    const Value stored = server_.get(path("v1", name));
+    EXPECT_FALSE(stored["spec"].has("note")) << lies_from << ": nobody may write it";
+    EXPECT_EQ(made.status == 201, stored["spec"]["size"].as_int() == 1) << lies_from;
+    webhook_.calls = 0;
+    Loopback::Reply changed = jane("PATCH", path("v2", "t"), R"({"spec":{"width":8}})", kMerge);
+    EXPECT_FALSE(server_.get(path("v1", "t"))["spec"].has("note")) << lies_from;
+  }
+  webhook_.notes_after = 1000;
+  Loopback::Reply honest = jane("POST", path("v2"), thing("v2", "honest", R"("width":1)"));
+  EXPECT_EQ(honest.status, 201) << json::print(honest.body);
+}
+
+TEST_F(VersionsOfAWebhook, OfOneNameDoNotDependOnOtherObjects) {
+  post(path("v1"), thing("v1", "bad", R"("size":1)"));
+  webhook_.fails_for = "bad";
+  EXPECT_EQ(server_.send("GET", path("v2")).status, 500);
+  Loopback::Reply one = server_.send("GET", cat(path("v2"), "?fieldSelector=metadata.name%3Dt"));
+  EXPECT_EQ(one.status, 200);
+  EXPECT_EQ(one.body["items"].size(), 1u);
+  EXPECT_EQ(server_.send("GET", "/apis/example.com/v2/things?fieldSelector=metadata.name%3Dt")
+                .body["items"]
+                .size(),
+            1u)
+      << "in all namespaces";
+  EXPECT_EQ(server_.send("GET", cat(path("v2"), "?fieldSelector=metadata.name%3Dbad")).status, 500);
 }
 
 TEST_F(VersionsOfAWebhook, DoNotGetAroundPermissionsOnFields) {

@@ -20,7 +20,8 @@ using json::Value;
 
 namespace {
 
-constexpr std::chrono::seconds kReviewTimeout{30};
+constexpr std::chrono::milliseconds kReviewTimeout{30'000};
+constexpr std::chrono::milliseconds kLeastTimeout{1'000};  // of one that has waited long
 constexpr std::size_t kLargestAnswer = 32u << 20;
 // A review with more than this is sent in parts.
 constexpr std::size_t kMostInReview = 500;
@@ -113,6 +114,10 @@ Task<Result<std::vector<Value>>> WebhookConverter::ask(std::vector<Value> object
   auto client = client_of(webhook["clientConfig"]);
   if (!client) co_return fail(conversion_error(client.error().message));
   const Stopwatch watch;
+  Result<Turns::Turn> turn = co_await turns_.take(to.qualified_name(), kReviewTimeout);
+  if (!turn) co_return fail(failed(cat("its turn did not come: ", turn.error().message)));
+  const auto left = kReviewTimeout -
+                    std::chrono::duration_cast<std::chrono::milliseconds>(watch.elapsed());
   constexpr std::string_view kNotCalled = "conversion_webhook_call_failure";
   auto target = admission::webhook_target(webhook["clientConfig"], "?timeout=30s", objects_,
                                           catalog);
@@ -122,8 +127,8 @@ Task<Result<std::vector<Value>>> WebhookConverter::ask(std::vector<Value> object
   }
   const std::string uid = make_uid(outside_.random), desired = to.api_version();
   http::Call call = upstream::json_post(
-      target->url, json::print(conversion_review(version, uid, desired, objects)), kReviewTimeout,
-      "cardea-conversion");
+      target->url, json::print(conversion_review(version, uid, desired, objects)),
+      std::max<std::chrono::milliseconds>(left, kLeastTimeout), "cardea-conversion");
   call.connect_host = target->connect_host;
   call.connect_port = target->connect_port;
   net::Loop* home = net::Loop::current();

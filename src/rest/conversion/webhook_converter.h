@@ -9,12 +9,14 @@
 #include "admission/outside.h"
 #include "catalog/conversion.h"
 #include "http/client.h"
+#include "rest/conversion/turns.h"
 
 namespace cardea::rest {
 
 // Sends ConversionReviews to the webhooks that definitions name, and checks the answers. Objects
 // that are converted together go in one review, large lists in several. A review that was not
-// answered within 30 seconds has failed. Shared between threads; borrows everything.
+// answered within 30 seconds has failed. So many reviews are under way at once, and others wait for
+// their turn within these 30 seconds. Shared between threads; borrows everything.
 class WebhookConverter : public catalog::WebhookConversion {
  public:
   WebhookConverter(admission::Objects objects, admission::Outside outside)
@@ -37,6 +39,7 @@ class WebhookConverter : public catalog::WebhookConversion {
   // Connections are kept from one review to the next: one client for each bundle of authorities.
   mutable std::mutex mutex_;
   mutable std::map<std::string, std::shared_ptr<http::Client>, std::less<>> clients_;
+  mutable Turns turns_{{.of_name = 32, .in_all = 128, .waiting = 10'000}};  // by definition
 };
 
 }  // namespace cardea::rest

@@ -28,6 +28,12 @@ namespace cardea::rest::pipeline {
 // A 500 of a station: text, not a Status.
 Answer internal_error_text(const http::Request& request, std::string_view why);
 
+// What the client of a request that takes too long is told, with the status 504.
+inline constexpr std::string_view kTooLate =
+    R"({"metadata":{},"status":"Failure","message":"Timeout: request did not complete within )"
+    R"(the allotted timeout","reason":"Timeout","details":{},"code":504})"
+    "\n";
+
 // The end of a request that does not continue: its answer.
 struct End {
   Result<Answer> answer;

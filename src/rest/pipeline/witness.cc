@@ -157,6 +157,7 @@ void Witness::log(const Journey& journey, int status) const {
 
 void Witness::respond(Result<Answer> answer, const Journey& journey, const authz::RequestInfo& info,
                       const std::vector<std::string>& warnings) {
+  if (std::exchange(is_answered_, true)) return;
   bool is_raw = answer && answer->is_raw;
   auto kind = trail_ ? kind_of(answer, info) : audit::AnswerBody::Kind::kOther;
   frame.accept = exchange_->request().headers.get("accept");
@@ -186,6 +187,16 @@ void Witness::respond(Result<Answer> answer, const Journey& journey, const authz
     shown = present(std::move(audited), as_json, {}).body;
   }
   trail_->respond(exchange_, std::move(response), kind, std::move(shown));
+}
+
+void Witness::give_up(const Journey& journey, const authz::RequestInfo& info) {
+  // As kube-apiserver sends it: text, without kind.
+  Answer late;
+  late.status = 504;
+  late.is_raw = true;
+  late.content_type = "text/plain; charset=utf-8";
+  late.body = http::Body(std::string(kTooLate));
+  respond(std::move(late), journey, info);
 }
 
 void Witness::streams(const Journey& journey, const Call& call, int status) {

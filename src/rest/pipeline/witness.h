@@ -40,6 +40,9 @@ class Witness {
   // Sends the answer, in the form that `frame` says.
   void respond(Result<Answer> answer, const Journey& journey, const authz::RequestInfo& info,
                const std::vector<std::string>& warnings = {});
+  // The request has taken too long: the client is told so. An answer that comes later is dropped.
+  // Loop thread.
+  void give_up(const Journey& journey, const authz::RequestInfo& info);
   // The answer is being sent already.
   void streams(const Journey& journey, const Call& call, int status);
 
@@ -59,6 +62,7 @@ class Witness {
   Stopwatch watch_;
   std::atomic<std::int64_t>* in_flight_ = nullptr;  // where this request is counted while it runs
   std::shared_ptr<AuditTrail> trail_;               // null where nothing is audited
+  bool is_answered_ = false;
 };
 
 }  // namespace cardea::rest::pipeline

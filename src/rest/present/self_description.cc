@@ -92,6 +92,17 @@ bool wants_openapi_protobuf(std::string_view accept) {
          accept.find(kOpenApiProtobuf) != std::string_view::npos;
 }
 
+constexpr std::string_view
+    kOpenApiV3Protobuf = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
+
+// The first of the two types that the client names counts.
+bool wants_v3_protobuf(std::string_view accept) {
+  const std::size_t at = std::min(
+      accept.find(kOpenApiV3Protobuf),
+      accept.find("application/com.github.proto-openapi.spec.v3@v1.0+protobuf"));
+  return at != accept.npos && at < accept.find("application/json");
+}
+
 // Kubernetes refuses other types of these documents without a word.
 std::optional<Answer> refused_type(std::string_view accept) {
   if (accepts(accept, "application/json") || accepts(accept, "application/*")) return std::nullopt;
@@ -122,9 +133,12 @@ std::optional<Result<Answer>> SelfDescription::openapi(http::Request& request,
     return published(*document, document, request, "text/plain; charset=utf-8");
   }
   if (!info.path.starts_with(cat(kV3, "/"))) return std::nullopt;
-  auto document = publication_.openapi_v3(*catalog,
-                                          std::string_view(info.path).substr(kV3.size() + 1));
+  const std::string_view path = std::string_view(info.path).substr(kV3.size() + 1);
+  const bool protobuf = wants_v3_protobuf(request.headers.get("accept"));
+  auto document = protobuf ? publication_.openapi_v3_protobuf(*catalog, path)
+                           : publication_.openapi_v3(*catalog, path);
   if (!document) return std::nullopt;
+  if (protobuf) return published(*document, document, request, kOpenApiV3Protobuf);
   if (auto refused = refused_type(request.headers.get("accept"))) return std::move(*refused);
   return published(*document, document, request, "application/json");
 }

@@ -189,7 +189,9 @@ Result<Selected> select(Call& call, const Page& page, const Selection& selection
   }
 }
 
-// The same where a webhook converts the objects: those of a range in one review.
+// The same where a webhook converts the objects: those of a range in one review. A caller who asks
+// for one name may be allowed no other: others are neither shown to the webhook, nor can the
+// webhook fail the request because of them.
 Task<Result<Selected>> select_by_webhook(Call& call, const Page& page, const Selection& selection) {
   constexpr std::size_t kInOneReview = 500;
   Reader reader(call, page, selection, kInOneReview);
@@ -198,11 +200,18 @@ Task<Result<Selected>> select_by_webhook(Call& call, const Page& page, const Sel
     auto range = reader.next();
     if (!range) co_return fail(range.error());
     std::vector<Value> stored;
-    for (const store::RecordPtr& record : range->records) stored.push_back(parse_stored(*record));
+    std::vector<bool> is_asked_for;
+    for (const store::RecordPtr& record : range->records) {
+      is_asked_for.push_back(is_key_of(record->key(), call.info.name));
+      if (is_asked_for.back()) stored.push_back(parse_stored(*record));
+    }
     Result<std::vector<Value>> objects = co_await convert_all(call, std::move(stored), storage,
                                                               *call.resource);
     if (!objects) co_return fail(objects.error());
-    auto object_of = [&](std::size_t i, const store::Record&) { return std::move((*objects)[i]); };
+    std::size_t next = 0;
+    auto object_of = [&](std::size_t i, const store::Record&) {
+      return is_asked_for[i] ? std::move((*objects)[next++]) : Value();
+    };
     if (!reader.take(std::move(*range), object_of)) co_return std::move(reader.out);
   }
 }

@@ -41,7 +41,7 @@ Task<Result<std::vector<std::shared_ptr<WatchEvent>>>> converted_events(
 }
 
 void ConvertedLine::push(store::EventPtr change) {
-  if (is_closed_) return;
+  if (is_closed_ || !is_key_of(change->record->key(), name_)) return;
   waiting_.push_back(std::move(change));
   if (waiting_.size() > kMostWaiting) {
     const Error slow = internal_error("the conversion webhook is too slow for this watch");
@@ -79,15 +79,15 @@ void ConvertedLine::try_again_later() {
   timer_->start(wait_);
 }
 
-bool ConvertedLine::is_outdated() const {
-  const catalog::Resource* now = current_.get()->find(resource_.group, resource_.version,
-                                                      resource_.name);
-  return now != &resource_ && (!now || now->definition["spec"] != resource_.definition["spec"]);
+bool is_outdated(const catalog::Resource& then, const catalog::Catalog& now) {
+  if (!then.is_custom) return false;
+  const catalog::Resource* found = now.find(then.group, then.version, then.name);
+  return found != &then && (!found || found->definition["spec"] != then.definition["spec"]);
 }
 
 Task<bool> ConvertedLine::run(std::shared_ptr<ConvertedLine> self) {
   while (!self->waiting_.empty()) {
-    if (self->is_outdated()) {
+    if (is_outdated(self->resource_, *self->current_.get())) {
       self->end(nullptr);
       break;
     }

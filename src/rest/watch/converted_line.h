@@ -15,6 +15,10 @@ namespace cardea::rest {
 
 class CatalogHolder;
 
+// Whether the definition of a custom resource has changed, or gone, since `then`. Its watches end,
+// as in kube-apiserver.
+bool is_outdated(const catalog::Resource& then, const catalog::Catalog& now);
+
 // The events of these changes, with their objects in the version of `resource`: all of them go to
 // the webhook together.
 Task<Result<std::vector<std::shared_ptr<WatchEvent>>>> converted_events(
@@ -24,7 +28,8 @@ Task<Result<std::vector<std::shared_ptr<WatchEvent>>>> converted_events(
 // The changes of one collection on their way to the watchers of one version whose objects a webhook
 // converts. They are passed on in order. Those that arrive while the webhook is working wait, and
 // are converted together afterwards. While the webhook fails it is asked again and again, and the
-// watchers wait, as those of kube-apiserver do. Neither the store nor other watchers wait for it.
+// watchers wait, as those of kube-apiserver do. Neither the store nor other watchers wait for it,
+// and those who watch one object by its name do not wait for the conversion of others.
 //
 // Lives on one loop.
 class ConvertedLine : public std::enable_shared_from_this<ConvertedLine> {
@@ -37,17 +42,19 @@ class ConvertedLine : public std::enable_shared_from_this<ConvertedLine> {
   };
   ConvertedLine(net::Loop& loop, const catalog::WebhookConversion& webhooks, CatalogHolder& current,
                 std::shared_ptr<const catalog::Catalog> catalog, const catalog::Resource& resource,
-                Ends ends)
+                std::string name, Ends ends)
       : loop_(loop),
         webhooks_(webhooks),
         current_(current),
         catalog_(std::move(catalog)),
         resource_(resource),
+        name_(std::move(name)),
         ends_(std::move(ends)) {}
 
   void push(store::EventPtr change);
   bool is_idle() const { return !is_running_ && waiting_.empty(); }
   const catalog::Resource& resource() const { return resource_; }
+  const std::string& name() const { return name_; }
   void close();  // passes nothing on any more
 
   std::size_t watchers = 0;  // how many there are
@@ -57,13 +64,13 @@ class ConvertedLine : public std::enable_shared_from_this<ConvertedLine> {
   void start();
   void end(const Error* error);
   void try_again_later();
-  bool is_outdated() const;
 
   net::Loop& loop_;
   const catalog::WebhookConversion& webhooks_;
   CatalogHolder& current_;
   const std::shared_ptr<const catalog::Catalog> catalog_;  // keeps `resource_` alive
   const catalog::Resource& resource_;
+  const std::string name_;  // its watchers may be allowed only this object; empty: all
   const Ends ends_;
   std::deque<store::EventPtr> waiting_;
   bool is_running_ = false;

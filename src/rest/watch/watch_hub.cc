@@ -23,15 +23,32 @@ struct WatchChannel;
 namespace {
 
 constexpr std::chrono::seconds kBookmarkEvery{60};
-constexpr std::int64_t kDefaultTimeoutSeconds = 1800;  // spread up to twice this, so that not all
-                                                       // end at once
 
 Error not_upgradable() {
   return bad_request("this connection cannot become a WebSocket");
 }
 
+// What /metrics tells of the events of one resource.
+struct WatchCounts {
+  Counter* events = nullptr;
+  CountHistogram* sizes = nullptr;
+
+  static WatchCounts of(MetricRegistry& registry, const catalog::Resource& r) {
+    const MetricLabels labels = {{"group", r.group}, {"resource", r.name}, {"version", r.version}};
+    return {&registry.counter({"apiserver_watch_events_total", "Events sent to watchers."}, labels),
+            &registry.count_histogram(
+                {"apiserver_watch_events_sizes", "Sizes of events sent to watchers, in bytes."},
+                exponential_bounds(1024, 2, 8), labels)};
+  }
+  void sent(std::size_t bytes) const {
+    events->add();
+    sizes->observe(bytes);
+  }
+};
+
 // One client that watches. Lives on its loop.
 struct Watcher {
+  WatchCounts counts;
   std::shared_ptr<http::Stream> stream;
   WatchView view;
   store::Revision after = 0;  // it has seen everything up to here
@@ -51,6 +68,7 @@ struct Watcher {
   void write(WatchEvent& event) {
     auto bytes = event.bytes_for(view);
     if (!bytes) return;
+    counts.sent(bytes->size());
     stream->write(http::Piece::of(std::move(bytes)));
     view.table_headers = false;
   }
@@ -74,7 +92,10 @@ struct Opening {
   std::optional<Error> gone;                    // or: the changes since then are not known any more
 
   void append(WatchEvent& event) {
-    if (auto bytes = event.bytes_for(watcher->view)) head.add(*bytes);
+    if (auto bytes = event.bytes_for(watcher->view)) {
+      watcher->counts.sent(bytes->size());
+      head.add(*bytes);
+    }
     if (head.has_events()) watcher->view.table_headers = false;
   }
   void append_bookmark() {
@@ -179,6 +200,19 @@ class WatchHub {
   Result<Answer> watch(Call& call);
   Task<Result<Answer>> watch_by_webhook(Call& call);
 
+  // Ends the watches of custom resources whose definition is another by now.
+  void end_outdated(const catalog::Catalog& now) {
+    const auto channels = channels_;
+    for (const auto& [prefix, channel] : channels) {
+      const auto watchers = channel->watchers;
+      for (const auto& w : watchers) {
+        if (!w->stream || !is_outdated(*w->view.resource, now)) continue;
+        w->stream->finish();
+        forget(channel, w);
+      }
+    }
+  }
+
   void finish_all() {
     for (auto& [prefix, channel] : channels_) {
       for (const auto& w : channel->watchers) {
@@ -281,6 +315,7 @@ Result<Opening> WatchHub::prepare(Call& call, WatchOpening head) {
   out.head = std::move(head);
   out.watcher = std::make_shared<Watcher>();
   Watcher& watcher = *out.watcher;
+  watcher.counts = WatchCounts::of(call.services.metrics.registry(), *call.resource);
   watcher.view = {
       .catalog = call.catalog,
       .resource = call.resource,
@@ -349,10 +384,15 @@ Result<Answer> WatchHub::begin(Call& call, Opening& o) {
     call.exchange->on_close(gone);
   }
   std::int64_t seconds = o.options.timeout_seconds.value_or(0);
-  if (seconds <= 0)
-    seconds = kDefaultTimeoutSeconds +
-              static_cast<std::int64_t>(call.services.random.next() % kDefaultTimeoutSeconds);
+  // Spread, so that not all watches end at once.
+  if (const std::uint64_t least = call.services.min_request_timeout; seconds <= 0 && least > 0)
+    seconds = static_cast<std::int64_t>(least + call.services.random.next() % least);
   // The channel owns the watcher, which owns the timer: the timer borrows both.
+  // It may have changed while the watch was made ready.
+  if (is_outdated(*call.resource, *call.services.catalog.get())) {
+    watcher->stream->finish();
+    loop_.post([this, c = o.channel, watcher] { forget(c, watcher); });
+  }
   watcher->timeout = std::make_unique<net::Timer>(
       loop_, [this, weak_channel = std::weak_ptr(o.channel), weak = std::weak_ptr(watcher)] {
         auto c = weak_channel.lock();
@@ -361,7 +401,7 @@ Result<Answer> WatchHub::begin(Call& call, Opening& o) {
         w->stream->finish();
         loop_.post([this, c, w] { forget(c, w); });  // the timer must not destroy itself
       });
-  watcher->timeout->start(std::chrono::seconds(seconds));
+  if (seconds > 0) watcher->timeout->start(std::chrono::seconds(seconds));
   if (!bookmark_timer_.pending()) bookmark_timer_.start(kBookmarkEvery);
   return o.answer();
 }
@@ -415,12 +455,13 @@ void WatchHub::tell_more(const std::shared_ptr<Watcher>& w, bool in_messages) {
 
 std::shared_ptr<ConvertedLine> WatchHub::line_for(const Call& call, const ChannelPtr& channel) {
   for (const auto& line : channel->lines)
-    if (&line->resource() == call.resource) return line;
+    if (&line->resource() == call.resource && line->name() == call.info.name) return line;
   // Made first: what is passed on names the line that it comes from.
   auto self = std::make_shared<std::weak_ptr<ConvertedLine>>();
   std::weak_ptr<WatchChannel> weak = channel;
   auto line = std::make_shared<ConvertedLine>(
       loop_, *call.services.conversion, call.services.catalog, call.catalog, *call.resource,
+      call.info.name,
       ConvertedLine::Ends{.pass =
                               [weak, self](const std::shared_ptr<WatchEvent>& event) {
                                 auto c = weak.lock();
@@ -467,6 +508,9 @@ Task<Result<Answer>> WatchHub::watch_by_webhook(Call& call) {
   std::vector<store::EventPtr> backlog = std::move(opening->missed);
   for (store::RecordPtr& record : opening->initial)
     backlog.push_back(first_event(std::move(record)));
+  std::erase_if(backlog, [&](const store::EventPtr& e) {
+    return !is_key_of(e->record->key(), call.info.name);
+  });
   Result<std::vector<std::shared_ptr<WatchEvent>>> events = co_await converted_events(
       std::move(backlog), *call.services.conversion, call.catalog, *call.resource);
   if (!events || watcher->is_gone || watcher->early.size() > kMostEarlyEvents) {
@@ -486,6 +530,11 @@ WatchHubs::WatchHubs(store::Store& store, net::Loops& loops) : loops_(loops) {
 }
 
 WatchHubs::~WatchHubs() = default;
+
+void WatchHubs::end_outdated(std::shared_ptr<const catalog::Catalog> now) {
+  for (std::size_t i = 0; i < loops_.size(); ++i)
+    loops_.at(i).post([hub = hubs_[i].get(), now] { hub->end_outdated(*now); });
+}
 
 WatchHub* WatchHubs::hub_of(const Call& call) {
   for (std::size_t i = 0; i < loops_.size(); ++i)

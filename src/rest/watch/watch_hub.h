@@ -22,6 +22,9 @@ class WatchHubs {
   // The same where a webhook converts the objects (rest/watch/converted_line.h).
   Task<Result<Answer>> watch_by_webhook(Call& call);
 
+  // Ends the watches of custom resources whose definition is another in this catalogue, or gone.
+  // Any thread.
+  void end_outdated(std::shared_ptr<const catalog::Catalog> now);
   // Ends all watches, cleanly. From outside the loops.
   void stop();
 

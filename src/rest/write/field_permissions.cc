@@ -351,6 +351,17 @@ Task<Result<void>> authorize_change(Call& call, const Value* old, Value requeste
   co_return covered;
 }
 
+Task<Result<void>> authorize_stored(Call& call, Value stored, Value becomes) {
+  const catalog::Resource& storage = *other_storage(*call.catalog, *call.resource);
+  const schema::IgnoredFields ignored = ignored_fields(call, stored.is_null());
+  call.open.fields().stored.emplace(std::move(stored), std::move(becomes), compared_schema(storage),
+                                    ignored);
+  const FieldPermissions* permissions = call.services.field_permissions;
+  if (!permissions || !call.open.is_granular()) co_return Result<void>();
+  Result<void> covered = co_await authorize_known_change(call);
+  co_return covered;
+}
+
 // Of a scale the object's fields count for what is excluded, the scale's for what is covered.
 Task<Result<void>> authorize_known_change(Call& call) {
   const FieldAccess& access = call.open.fields();

@@ -78,6 +78,9 @@ bool watches_admission(const Call& call);
 // fields stay in the call, for conditions. The error is the 403 that names the field.
 Task<Result<void>> authorize_change(Call& call, const json::Value* old, json::Value requested,
                                     json::Value stored);
+// After admission, where a webhook converts: the stored object becomes `becomes`. The change that
+// stays in the call is judged anew with it, because a webhook may answer differently than before.
+Task<Result<void>> authorize_stored(Call& call, json::Value stored, json::Value becomes);
 // The same for the change that stays in the call, where the caller goes on with `granular` after
 // all.
 Task<Result<void>> authorize_known_change(Call& call);

@@ -2,6 +2,7 @@
 
 #include "base/strings.h"
 #include "catalog/conversion.h"
+#include "rest/write/object_rules.h"
 
 namespace cardea::rest {
 
@@ -31,6 +32,18 @@ const Resource* version_named(const catalog::Catalog& catalog, const Resource& r
   const Resource* stored = resource.unserved_storage;
   if (stored && stored->version == api_version.substr(slash + 1)) return stored;
   return catalog.find(resource.group, api_version.substr(slash + 1), resource.name);
+}
+
+// Whether owners may name fields of other versions. Of Kubernetes' own kinds that can be written in
+// several versions, only the HorizontalPodAutoscaler is one kind in all of them.
+bool has_versions(const Call& call) {
+  const Resource& r = *call.resource;
+  if (r.is_custom) return true;
+  for (const catalog::Group& group : call.catalog->groups())
+    if (group.name == r.group)
+      for (const catalog::Version& v : group.versions)
+        if (v.name != r.version && call.catalog->find(r.group, v.name, r.name)) return true;
+  return false;
 }
 
 // No permission on fields guards these, and a field is removed when its owner applies without
@@ -90,7 +103,7 @@ std::string field_manager(Call& call, const WriteOptions& options) {
 }
 
 schema::VersionSchemas version_schemas(const Call& call) {
-  if (!call.resource->is_custom) return {};
+  if (!has_versions(call)) return {};
   return [catalog = call.catalog,
           resource = call.resource](std::string_view api_version) -> const schema::Schema* {
     const Resource* r = version_named(*catalog, *resource, api_version);
@@ -99,6 +112,14 @@ schema::VersionSchemas version_schemas(const Call& call) {
 }
 
 schema::VersionViews version_views(const Call& call) {
+  if (!call.resource->is_custom && has_versions(call))
+    return [catalog = call.catalog, resource = call.resource](
+               const Value& object, std::string_view api_version) -> std::optional<Value> {
+      const Resource* from = version_named(*catalog, *resource, object["apiVersion"].as_string());
+      const Resource* to = version_named(*catalog, *resource, api_version);
+      if (!from || !to) return std::nullopt;
+      return converted(object, *from, *to);
+    };
   if (!call.resource->is_converted_by_webhook) return {};
   if (!call.conversions) call.conversions = std::make_shared<catalog::Conversions>();
   return [catalog = call.catalog, resource = call.resource, known = call.conversions](

@@ -1,6 +1,7 @@
 #include "rest/write/steps.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/strings.h"
 #include "catalog/conversion.h"
@@ -145,14 +146,12 @@ Task<Result<Next>> judge_new(Write& w) {
   const Resource& r = *call.resource;
   Result<void> covered = co_await authorize_change(call, nullptr, w.object, Value());
   const Resource* storage = other_storage(*call.catalog, r);
-  if (covered && storage) {
+  // What a webhook makes of it is judged when it is known (judge storage).
+  if (covered && storage && !r.is_converted_by_webhook) {
     const SentObject* sent = sent_object(call);
-    // A webhook gets whole objects.
-    const bool as_sent = sent && sent->is_there() && !r.is_converted_by_webhook;
-    Result<Value> becomes = co_await convert_one(call, as_sent ? sent->get() : w.object, r,
-                                                 *storage);
-    if (!becomes) co_return fail(becomes.error());
-    covered = co_await authorize_storage(call, *storage, Value(), std::move(*becomes));
+    const bool as_sent = sent && sent->is_there();
+    Value becomes = converted(as_sent ? sent->get() : w.object, r, *storage);
+    covered = co_await authorize_storage(call, *storage, Value(), std::move(becomes));
   }
   if (!covered) co_return fail(covered.error());
   co_return Next::kStep;
@@ -265,13 +264,12 @@ bool compares_mutation(const Write& w) {
 Task<Result<Next>> judge_mutation(Write& w) {
   Call& call = w.call;
   const Resource& r = *call.resource;
-  const Resource* storage = w.is_create() ? other_storage(*call.catalog, r) : nullptr;
+  const bool is_judged_here = w.is_create() && !by_webhook(w);
+  const Resource* storage = is_judged_here ? other_storage(*call.catalog, r) : nullptr;
   if (storage && !w.requested.same(w.review->object)) {
-    std::vector<Value> both = {w.requested, w.review->object};
-    Result<std::vector<Value>> forms = co_await convert_all(call, std::move(both), r, *storage);
-    if (!forms) co_return fail(forms.error());
-    Result<void> covered = co_await authorize_storage(call, *storage, std::move((*forms)[0]),
-                                                      std::move((*forms)[1]));
+    Result<void> covered = co_await authorize_storage(call, *storage,
+                                                      converted(w.requested, r, *storage),
+                                                      converted(w.review->object, r, *storage));
     if (!covered) co_return fail(covered.error());
   }
   Result<void> covered = co_await authorize_mutation(call, std::move(w.requested),
@@ -349,8 +347,11 @@ Result<Next> prepare(Write& w) {
 // --- judge what is stored
 // ---------------------------------------------------------------------------
 
+// A new object is judged before that, as it was sent; but a webhook may answer anything, so what it
+// made is judged as it will be stored.
 bool is_stored_otherwise(const Write& w) {
-  return w.watches_fields && other_storage(*w.call.catalog, *w.call.resource);
+  return w.watches_fields && other_storage(*w.call.catalog, *w.call.resource) &&
+         (!w.is_create() || by_webhook(w));
 }
 
 Task<Result<Next>> judge_storage(Write& w) {
@@ -361,6 +362,10 @@ Task<Result<Next>> judge_storage(Write& w) {
   else
     becomes = stored_form(w.call, was, w.review->object);
   if (!becomes) co_return fail(becomes.error());
+  if (by_webhook(w)) {
+    Result<void> judged = co_await authorize_stored(w.call, was, *becomes);
+    if (!judged) co_return fail(judged.error());
+  }
   Result<void> covered = co_await authorize_storage(
       w.call, *other_storage(*w.call.catalog, *w.call.resource), std::move(was),
       std::move(*becomes));
@@ -621,7 +626,7 @@ constexpr Step kSteps[] = {
     {"guard",            "cup   ", is_guarded,          nullptr,           guard},
     {"allocate",         "cupf  ", nullptr,             allocate,          nullptr},
     {"prepare",          "cup   ", nullptr,             prepare,           nullptr},
-    {"judge storage",    " upf  ", is_stored_otherwise, nullptr,           judge_storage},
+    {"judge storage",    "cupf  ", is_stored_otherwise, nullptr,           judge_storage},
     {"count generation", " up   ", nullptr,             count_generation,  nullptr},
     {"validate",         "cup   ", nullptr,             validate,          nullptr},
     {"warn",             "cupf  ", has_warnings,        warn,              nullptr},

@@ -31,8 +31,8 @@ static_assert(
 TEST(Steps, TakeEachKindOfWriteToACommit) {
   EXPECT_THAT(steps_of(WriteKind::kCreate),
               ElementsAre("take", "judge new", "own", "own (webhook)", "review", "mutate",
-                          "judge mutation", "name", "guard", "allocate", "prepare", "validate",
-                          "warn", "settle", "own again", "commit new"));
+                          "judge mutation", "name", "guard", "allocate", "prepare", "judge storage",
+                          "validate", "warn", "settle", "own again", "commit new"));
   EXPECT_THAT(steps_of(WriteKind::kUpdate),
               ElementsAre("read", "read (webhook)", "change", "change (webhook)", "judge", "own",
                           "own (webhook)", "review", "mutate", "judge mutation", "guard",

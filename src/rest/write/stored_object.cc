@@ -38,6 +38,10 @@ std::string object_key(const catalog::Resource& resource, std::string_view names
   return cat(collection_prefix(resource, namespace_name), name);
 }
 
+bool is_key_of(std::string_view key, std::string_view name) {
+  return name.empty() || key.substr(key.rfind('/') + 1) == name;
+}
+
 std::string stored_bytes(const json::Value& object) {
   json::Value copy = object;
   copy.member("metadata").erase("resourceVersion");

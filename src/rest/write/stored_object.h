@@ -19,6 +19,9 @@ std::string object_key(const catalog::Resource& resource, std::string_view names
                        std::string_view name);
 std::string collection_prefix(const catalog::Resource& resource, std::string_view namespace_name);
 
+// Whether it may be the key of an object with this name; no name is that of all.
+bool is_key_of(std::string_view key, std::string_view name);
+
 std::string stored_bytes(const json::Value& object);
 
 // The object with its resourceVersion. Parsed anew each time: stored objects are kept as bytes.
