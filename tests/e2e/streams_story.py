@@ -12,10 +12,9 @@ import socket
 import ssl
 import subprocess
 import tempfile
-import threading
 
 from peer import Kube, peers
-from server import Cardea, eventually, exchange, expect, skip
+from server import Cardea, eventually, exchange, expect, free_port, skip
 from small_kubelet import ADDRESS, ERROR, STDIN, STDOUT, SmallKubelet
 from story import Story
 from websocket_watches import BINARY, CLOSE, Client
@@ -289,11 +288,10 @@ def spdy_bytes_are_not_touched(server, kubelet):
     for path in ("exec?command=ls&stdout=1", "attach?stdout=1", "portforward"):
         stream, file, status, headers = spdy(server, f"{NS}/pods/web/{path}")
         expect(status == 101 and headers["upgrade"] == "SPDY/3.1" and headers["x-stream-protocol-version"] == "v4.channel.k8s.io", (status, headers))
-        data = bytes(range(256)) * 4000
-        sender = threading.Thread(target=stream.sendall, args=(data,))
-        sender.start()
-        expect(file.read(len(data)) == data, "the bytes")
-        sender.join()
+        for size in (1, 1000, 65_000, 30_000):  # in turns: a connection of OpenSSL is for one thread at a time
+            data = (bytes(range(256)) * 300)[:size]
+            stream.sendall(data)
+            expect(file.read(size) == data, f"{size} bytes of {path}")
         stream.close()
         file.close()
     expect(kubelet.last().path == "/portForward/default/web", kubelet.last().target)
@@ -569,13 +567,17 @@ def the_end_of_a_stream_is_recorded(cardea, folder):
 # --- kubectl
 
 @story.shared
-def kubectl(cardea):
+def kubectl_program():
     found = [path for path in (os.path.join(peers() or "", "kubectl"), os.environ.get("CARDEA_KUBECTL", ""), shutil.which("kubectl") or "") if path and os.access(path, os.X_OK)]
     if not found:
         skip("there is no kubectl: CARDEA_PEERS and CARDEA_KUBECTL name none, and none is on the PATH")
+    return found[0]
 
+
+@story.shared
+def kubectl(cardea, kubectl_program):
     def run(*arguments, text=None, code=0):
-        done = subprocess.run([found[0], "--kubeconfig", cardea.kubeconfig, *arguments], input=text, capture_output=True, text=True, timeout=120)
+        done = subprocess.run([kubectl_program, "--kubeconfig", cardea.kubeconfig, *arguments], input=text, capture_output=True, text=True, timeout=120)
         expect(done.returncode == code, f"kubectl {' '.join(arguments)}: {done.returncode} {done.stdout} {done.stderr}")
         return done.stdout
     return run
@@ -603,6 +605,87 @@ def kubectl_copies_files(kubectl, folder):
     kubectl("cp", f"default/web:{folder}/inside/there.txt", os.path.join(folder, "back.txt"))
     with open(os.path.join(folder, "back.txt")) as file:
         expect(file.read() == "copied\n" * 10_000, "and back")
+
+
+# --- KWOK's kubelet, which speaks SPDY as a real one does
+
+KWOK_CONFIG = """
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: ClusterExec
+metadata: {{name: local}}
+spec: {{execs: [{{local: {{workDir: {folder}}}}}]}}
+---
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: ClusterLogs
+metadata: {{name: logs}}
+spec: {{logs: [{{logsFile: {folder}/kwok-said.log, follow: true}}]}}
+---
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: ClusterAttach
+metadata: {{name: attach}}
+spec: {{attaches: [{{logsFile: {folder}/kwok-said.log}}]}}
+---
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: ClusterPortForward
+metadata: {{name: ports}}
+spec: {{forwards: [{{target: {{port: {port}, address: {address}}}}}]}}
+"""
+
+
+@story.shared
+def kwok(cardea, folder, backend):
+    program = os.path.join(peers() or "", "kwok")
+    if not peers() or not os.access(program, os.X_OK):
+        skip("there is no kwok: CARDEA_PEERS names no folder with one")
+    port = free_port()
+    at = lambda name: os.path.join(folder, name)
+    with open(at("kwok.yaml"), "w") as file:
+        file.write(KWOK_CONFIG.format(folder=folder, port=backend.port, address=ADDRESS))
+    with open(at("kwok-said.log"), "w") as file:
+        file.write("2026-01-01T00:00:00.000000000Z stdout F said by kwok\n")
+    cardea.request("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "kwok-node", "annotations": {"kwok.x-k8s.io/node": "fake"}}})
+    with open(at("kwok.log"), "w") as log:
+        process = subprocess.Popen([program, "--kubeconfig", cardea.kubeconfig, "--config", at("kwok.yaml"), "--manage-nodes-with-annotation-selector", "kwok.x-k8s.io/node=fake",
+                                    "--server-address", f"{ADDRESS}:{port}", "--node-ip", ADDRESS, "--node-port", str(port),
+                                    "--tls-cert-file", at("kubelet.crt"), "--tls-private-key-file", at("kubelet.key")], stdout=log, stderr=log)
+    try:
+        eventually("KWOK has the node", lambda: cardea.request("GET", "/api/v1/nodes/kwok-node")[2].get("status", {}).get("daemonEndpoints", {}).get("kubeletEndpoint", {}).get("Port") == port)
+        cardea.request("POST", f"{NS}/pods", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "on-kwok"},
+                                             "spec": {"nodeName": "kwok-node", "containers": [{"name": "c", "image": "i"}]}})
+        eventually("the pod runs", lambda: cardea.request("GET", f"{NS}/pods/on-kwok")[2].get("status", {}).get("phase") == "Running")
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@story.chapter
+def kubectl_and_kwok(kwok, kubectl, folder):
+    expect(kubectl("logs", "on-kwok").strip().endswith("said by kwok"), kubectl("logs", "on-kwok"))
+    expect(kubectl("exec", "on-kwok", "--", "echo", "through", "kwok") == "through kwok\n", "exec")
+    # Its exec does not end with its input, also behind a kube-apiserver: files are only read.
+    with open(os.path.join(folder, "at-kwok.txt"), "w") as file:
+        file.write("x" * 200_000)
+    kubectl("cp", f"default/on-kwok:{folder}/at-kwok.txt", os.path.join(folder, "from-kwok.txt"))
+    with open(os.path.join(folder, "from-kwok.txt")) as file:
+        expect(file.read() == "x" * 200_000, "cp")
+
+
+@story.chapter
+def kubectl_forwards_a_port(kwok, kubectl_program, cardea):
+    process = subprocess.Popen([kubectl_program, "--kubeconfig", cardea.kubeconfig, "port-forward", "pod/on-kwok", ":8080"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        line = process.stdout.readline()
+        expect("Forwarding from 127.0.0.1:" in line, line)
+        local = int(line.split("127.0.0.1:")[1].split()[0])
+        for i in range(3):
+            connection = http.client.HTTPConnection("127.0.0.1", local, timeout=60)
+            status, _, body = exchange(connection, "GET", f"/forwarded/{i}", None, {})
+            connection.close()
+            expect(status == 200 and body["target"] == f"/forwarded/{i}", f"{status} {body}")
+    finally:
+        process.terminate()
+        process.wait()
 
 
 if __name__ == "__main__":
