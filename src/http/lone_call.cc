@@ -70,6 +70,7 @@ bool LoneCall::is_connected() {
 
 void LoneCall::begin() {
   has_begun_ = true;
+  connection_->notice_loss();
   append_head(output_.text(), call_, url_);
   output_.wrote();
   output_.append(Piece{shared_from_this(), call_.body});

@@ -61,6 +61,8 @@ class Connection : private Watcher {
   // Lets the system queue less than it likes to, for owners who prefer to decide late what goes
   // next.
   void limit_unsent(std::size_t bytes) { socket_.limit_unsent(static_cast<int>(bytes)); }
+  // For a connection that may be silent for hours.
+  void notice_loss() { socket_.notice_loss(); }
   // Sends no more; reading goes on. For a clean end the peer's bytes are read until kEnd, then
   // close().
   virtual void shutdown() = 0;
