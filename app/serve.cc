@@ -66,6 +66,8 @@ struct Ground {
   rest::Metrics metrics;
   net::Loops calls{1};  // where the server waits for others: webhooks, issuers
   net::Dialer dialer;
+  // Nodes choose their names, so a name that is never found must not keep webhooks waiting.
+  net::Dialer backend_dialer;
   net::FileWatch files;  // on a thread of its own
   std::shared_ptr<net::TlsServer> tls;
   Authentication authentication;
@@ -124,7 +126,7 @@ Result<void> open_ground(ServeOptions& o, const std::string& service_address, Gr
   // The file of --authentication-config has the last word.
   o.anonymous_auth = g.authentication.jwt.anonymous != nullptr;
   if (auto ok = take(make_auditor(o.audit, g.surroundings(), g.log), g.auditor); !ok) return ok;
-  if (auto ok = take(make_backends(o.backends, g.dialer), g.backends); !ok) return ok;
+  if (auto ok = take(make_backends(o.backends, g.backend_dialer), g.backends); !ok) return ok;
   return take(namespace_policy_settings(o), g.namespace_policy);
 }
 

@@ -75,6 +75,10 @@ class Exchange {
   // and not inside wants_body.
   virtual void withhold_body() {}
 
+  // The answer depends on another server, and nobody needs it once the client has gone: the end of
+  // what the client sends is its leaving. Loop thread only.
+  virtual void leave_with_client() {}
+
   // Ends HTTP on the connection: sends `head`, a 101, and from then on bytes go in both directions.
   // Null if that is impossible (over HTTP/2 and HTTP/1.0, or with a body that was not read): then
   // nothing is sent, and the exchange still needs its answer. Loop thread only. It stands in for

@@ -356,6 +356,7 @@ bool Http1Session::begin_upgrade(PostedExchange&, const Response& head,
   write_head(head, false);
   for (std::size_t i = 0; i < head.body.pieces(); ++i) output_.append(head.body.piece(i));
   close_after_ = true;  // there is no way back to HTTP
+  connection_->notice_loss();
   receiver_ = std::move(receiver);
   if (!processing_) resume();  // sends the head; more input may have been read already
   return true;

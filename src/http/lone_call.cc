@@ -70,6 +70,7 @@ bool LoneCall::is_connected() {
 
 void LoneCall::begin() {
   has_begun_ = true;
+  connection_->notice_loss();
   append_head(output_.text(), call_, url_);
   output_.wrote();
   output_.append(Piece{shared_from_this(), call_.body});
@@ -96,6 +97,7 @@ void LoneCall::flush() {
   if (outcome == net::Io::kDone && !std::exchange(has_sent_, true))
     call_.timeout.count() > 0 ? timer_.start(call_.timeout) : timer_.cancel();
   if (output_.pending() > 0) return;
+  std::string().swap(call_.body);  // it is on its way
   if (is_finished_) {
     cannot_send_ = true;
     connection_->shutdown();

@@ -46,6 +46,7 @@ class PostedExchange : public Exchange,
     body_share.give_back();
   }
 
+  void leave_with_client() override { leaves_with_client_ = true; }
   void withhold_body() override {
     if (sender_) sender_->withhold_body(*this);
   }
@@ -63,7 +64,7 @@ class PostedExchange : public Exchange,
   // For the session, on the loop's thread.
   bool streaming() const { return streaming_; }
   // Its end depends on the client alone, as that of a watch: a client that sends no more has left.
-  bool is_endless() const { return streaming_ && !is_whole_; }
+  bool is_endless() const { return (streaming_ && !is_whole_) || leaves_with_client_; }
   bool is_let_go() const { return sender_ == nullptr; }
   void set_unsent(std::size_t bytes) {
     unsent_.store(bytes, std::memory_order_relaxed);
@@ -83,6 +84,7 @@ class PostedExchange : public Exchange,
   net::Callback drained_;
   bool streaming_ = false;
 
+  bool leaves_with_client_ = false;
   bool is_whole_ = false;  // all of the answer is there; it is compressed while it is sent
 
   const std::size_t max_pending_;

@@ -25,6 +25,7 @@ void Relay::call(net::Dialer& dialer, std::shared_ptr<const net::TlsClient> tls,
   report_.to_server = call.body.size();
   call_ = LoneCall::open(exchange_->loop(), dialer, std::move(tls), std::move(call),
                          std::move(options), shared_from_this());
+  exchange_->leave_with_client();
   exchange_->on_close([weak = weak_from_this()] {
     if (auto self = weak.lock()) self->client_left();
   });
@@ -42,6 +43,7 @@ void Relay::on_head(int status, const Headers& headers) {
 }
 
 void Relay::collect(std::size_t limit, std::function<void(std::string)> done) {
+  if (phase_ == Phase::kOver) return done("");  // the client has left meanwhile
   on_collected_ = std::move(done);
   limit_ = limit;
   phase_ = Phase::kCollecting;
@@ -163,6 +165,7 @@ bool Relay::receive(std::string_view bytes) {
 }
 
 void Relay::on_drained() {
+  exchange_->forget_body();
   if (std::exchange(client_waits_, false) && tunnel_) tunnel_->read_on();
 }
 

@@ -7,6 +7,7 @@ namespace cardea::http {
 namespace {
 
 constexpr std::size_t kMaxHead = 1u << 20;
+constexpr int kMostInterim = 5;
 
 }  // namespace
 
@@ -35,6 +36,7 @@ ResponseParser::Event ResponseParser::next(std::string_view& input) {
     if (!understood) return Event::kError;
     if (status_ >= 200 || status_ == 101) return Event::kHead;
     // An interim response: another head follows.
+    if (++interim_ > kMostInterim) return failed("too many interim responses");
     stage_ = Stage::kHead;
   }
   if (stage_ == Stage::kFailed) return Event::kError;

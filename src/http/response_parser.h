@@ -53,6 +53,7 @@ class ResponseParser {
   Stage stage_ = Stage::kHead;
   int status_ = 0;
   std::string partial_;
+  int interim_ = 0;  // heads before the one of the answer
   std::size_t scanned_ = 0;
   std::optional<std::uint64_t> content_length_;
   BodyDecoder decoder_;

@@ -65,6 +65,8 @@ class Connection : private Watcher {
   // its body in two writes, and lets the system wait for the acknowledgement in between, otherwise
   // takes 40 milliseconds longer. It holds for a while only: to be called before each read.
   void acknowledge_at_once() { socket_.acknowledge_at_once(); }
+  // For a connection that may be silent for hours.
+  void notice_loss() { socket_.notice_loss(); }
   // Sends no more; reading goes on. For a clean end the peer's bytes are read until kEnd, then
   // close().
   virtual void shutdown() = 0;

@@ -35,6 +35,9 @@ class Socket {
   // The system takes no more while it holds this much that is not on its way yet.
   void limit_unsent(int bytes);
   void acknowledge_at_once();
+  // Lets the system find out within two minutes that the peer's machine is gone, while nothing is
+  // sent.
+  void notice_loss();
   void shutdown_write();
   void close();
 

@@ -22,7 +22,7 @@ from websocket_watches import BINARY, CLOSE, Client
 story = Story("streams_story")
 
 NS = "/api/v1/namespaces/default"
-USERS = ["alice", "bob", "carol", "dave", "erin", "frank", "gina", "deputy", "reader", "prom"]
+USERS = ["alice", "bob", "carol", "dave", "erin", "frank", "gina", "deputy", "reader", "prom", "peter"]
 
 
 # --- the servers
@@ -502,6 +502,39 @@ def two_paths_of_nodes(cardea, kubelet):
             continue
         expect(status == 403, f"{path}: {status} {message}")
     expect(len(kubelet.seen) == reached, "another path was reached")
+
+
+@story.chapter
+def a_denial_by_name_reaches_every_way_to_write_the_name(cardea, kubelet, backend):
+    policy(cardea, "peter-proxies", "Allow", "peter", ["pods/proxy"], "")
+    path = f"{NS}/pods/%s/proxy/x"
+    names = ("serving", ":serving:", f"http:serving:{backend.port}", f"serving:{backend.port}")
+    for name in names:
+        status = as_user(cardea, "peter", "GET", path % name)[0]
+        expect(status == 200, f"{name}: {status}")
+    for expression, names_of_rule in (("request.name == 'serving'", None), ("", ["serving"])):
+        rule = {"verbs": ["*"], "apiGroups": [""], "resources": ["pods/proxy"]}
+        if names_of_rule:
+            rule["resourceNames"] = names_of_rule
+        body = {"apiVersion": "access.cardea.dev/v1alpha1", "kind": "ClusterAccessPolicy", "metadata": {"name": "not-serving"},
+                "spec": {"effect": "Deny", "subjects": [{"kind": "User", "name": "peter"}], "rules": [rule], "expression": expression}}
+        status, _, answer = cardea.request("POST", "/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies", body)
+        expect(status == 201, answer)
+        for name in names:
+            status = as_user(cardea, "peter", "GET", path % name)[0]
+            expect(status == 403, f"{name}: {status}")
+        expect(cardea.request("DELETE", "/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies/not-serving")[0] == 200, "it stays")
+
+
+@story.chapter
+def other_upgrades_are_not_handed_on(cardea, backend):
+    """What HTTP/2 would carry after an upgrade is judged by nobody."""
+    stream = cardea.raw()
+    stream.sendall((f"GET {NS}/pods/serving/proxy/x HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+                    "HTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n").encode())
+    head = stream.recv(65536).split(b"\r\n")[0]
+    expect(b" 101 " not in head, head)
+    stream.close()
 
 
 @story.chapter

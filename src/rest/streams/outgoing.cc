@@ -43,9 +43,12 @@ Answer streaming(int status) {
 
 }  // namespace
 
+// What else could be upgraded to might carry requests of its own (h2c does), which nobody judged.
 bool asks_for_upgrade(const http::Request& request) {
-  return request.has_upgrade &&
-         http::asks_for_upgrade(request.headers, request.headers.get("upgrade"));
+  const std::string_view wanted = request.headers.get("upgrade");
+  const bool is_known = equals_ignoring_case(wanted, "websocket") ||
+                        equals_ignoring_case(wanted, "spdy/3.1");
+  return request.has_upgrade && is_known && http::asks_for_upgrade(request.headers, wanted);
 }
 
 Task<Reached> reach(Call& call, Outgoing outgoing) {

@@ -1,6 +1,7 @@
 // exec, attach, portforward, log and proxy: connections to a running part of an object.
 #include "authz/eligibility.h"
 #include "rest/streams/connect_options.h"
+#include "rest/streams/location.h"
 #include "rest/streams/outgoing.h"
 #include "rest/verbs/subresources.h"
 #include "rest/write/write.h"
@@ -22,6 +23,10 @@ Task<Result<Answer>> connect(Call& call) {
   // may change something, whatever the method is.
   Result<void> may = co_await call.open.ask_to_connect(call);
   if (!may) co_return fail(may.error());
+  if (auto name = proxy_name(call.info.name, ""); name && name->name != call.info.name) {
+    may = co_await call.open.ask_about_plain_name(call, name->name);
+    if (!may) co_return fail(may.error());
+  }
   auto options = connect_options(call);
   if (!options) co_return fail(options.error());
   admission::Review review = review_of(call, admission::Operation::kConnect, false, json::Value());

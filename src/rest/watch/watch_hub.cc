@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "rest/audit_trail.h"
+#include "rest/catalog_holder.h"
 #include "rest/present/status.h"
 #include "rest/verbs/options.h"
 #include "rest/watch/converted_line.h"

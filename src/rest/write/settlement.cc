@@ -106,6 +106,21 @@ Task<Result<void>> Settlement::ask_to_create(Call& call) {
   co_return Result<void>();
 }
 
+Task<Result<void>> Settlement::ask_about_plain_name(Call& call, std::string_view plain_name) {
+  authz::Attributes attributes{call.user, call.info};
+  attributes.name = plain_name;
+  for (std::string_view verb : {std::string_view(call.info.verb), std::string_view("create")}) {
+    attributes.verb = verb;
+    authz::Chain::Verdict verdict = co_await ask_chain(call, call.chain, attributes,
+                                                       asking(call.services, attributes));
+    if (!authz::possible_outcomes(verdict.decision).deny) continue;
+    constexpr std::string_view kByName = "the object may be denied by its name";
+    note_refusal(call, kByName);
+    co_return fail(authz::forbidden(attributes, std::string(kByName)));
+  }
+  co_return Result<void>();
+}
+
 Task<Result<void>> Settlement::ask_to_connect(Call& call) {
   if (call.info.verb == "create") co_return Result<void>();
   authz::Attributes attributes{call.user, call.info};

@@ -57,6 +57,9 @@ class Settlement final : public admission::OpenAuthorization {
   // Connections to a pod, node or service take the permission to create, whatever the method is.
   // The error is the 403.
   Task<Result<void>> ask_to_connect(Call& call);
+  // A proxy is asked for by `scheme:name:port`. What may be denied by its plain name is refused
+  // under every other one; ordinary questions are about the name as it was written.
+  Task<Result<void>> ask_about_plain_name(Call& call, std::string_view plain_name);
 
   // The fields of the request (rest/write/field_permissions.h).
   FieldAccess& fields();
