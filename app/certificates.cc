@@ -85,7 +85,7 @@ KeyPtr make_rsa_key() {
   auto other = std::async(std::launch::async, search);
   KeyPtr own = search();
   KeyPtr others = other.get();
-  ERR_clear_error();  // the one that was ended has left its reason
+  if (own || others) ERR_clear_error();  // the one that was ended has left its reason
   return own ? std::move(own) : std::move(others);
 }
 

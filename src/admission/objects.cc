@@ -9,7 +9,7 @@ namespace {
 
 const catalog::Resource* preferred(const catalog::Catalog& catalog, std::string_view group,
                                    std::string_view name) {
-  for (const catalog::Group& g : catalog.groups())
+  for (const catalog::Group& g : catalog.all_groups())
     if (g.name == group)
       for (const catalog::Version& v : g.versions)
         if (const catalog::Resource* r = catalog.find(group, v.name, name)) return r;

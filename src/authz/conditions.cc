@@ -50,7 +50,7 @@ std::string problem_of(const Condition& c, Author author) {
       if (Problems p = label_key_problems(c.type); !p.empty())
         return cat("invalid condition type ", quoted(c.type), ": ", join(p, "; "));
   }
-  if (author != Author::kThirdParty) return "";
+  if (author == Author::kOwnChecked) return "";
   if (c.text.size() > kLongestCondition)
     return cat("condition ", quoted(c.id), " is too long: ", c.text.size(), " bytes, at most ",
                kLongestCondition, " are allowed");
@@ -61,7 +61,7 @@ std::string problem_of(const Condition& c, Author author) {
 }
 
 std::string problem_of(const Conditions::Set& set, Author author) {
-  if (author == Author::kThirdParty && set.conditions.size() > kMostConditions)
+  if (author != Author::kOwnChecked && set.conditions.size() > kMostConditions)
     return cat("too many conditions: ", set.conditions.size(), ", at most ", kMostConditions,
                " are allowed");
   std::set<std::string_view> ids;
@@ -175,7 +175,7 @@ Decision conditional_on(Conditions::Set set, Author author) {
   if (set.conditions.empty())
     return Decision::no_opinion({}, "a conditional answer without conditions");
   Outcomes possible = outcomes_of(set);
-  const bool is_too_large = author == Author::kThirdParty &&
+  const bool is_too_large = author != Author::kOwnChecked &&
                             set.conditions.size() > kMostConditions;
   if (!possible.allow && !possible.deny && !is_too_large) return Decision::no_opinion();
   if (std::string problem = problem_of(set, author); !problem.empty())

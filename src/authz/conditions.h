@@ -108,11 +108,12 @@ std::string_view effect_name(Condition::Effect effect);  // "Allow"
 // The author of a set. Only Kubernetes may use ids of the domains k8s.io and kubernetes.io.
 enum class Author : std::uint8_t {
   kOwn,
-  kOwnChecked,  // the same; its ids and types were found to be label keys when the policy was read
+  kOwnChecked,  // the same; its ids and types are known to be label keys, and limits are for sets
+                // that are sent
   kThirdParty,
 };
 
-// The answer for a set of conditions. A limit that a third party breaks, an id or type that is
+// The answer for a set of conditions. A broken limit, an id or type that is
 // not a label key, or a repeated id fails the whole set: Deny if it had a Deny condition, else
 // NoOpinion, with an error. A set without an Allow or Deny condition has no opinion, whatever its
 // ids are.

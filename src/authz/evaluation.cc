@@ -71,7 +71,7 @@ Decision residual(const Conditions::Set& set, std::vector<Condition> open, Effec
   Conditions::Set left{.conditions = std::move(open), .failure_mode = set.failure_mode};
   for (const Condition& c : set.conditions)
     if (c.effect > effect) left.conditions.push_back(c);
-  return conditional_on(std::move(left));
+  return conditional_on(std::move(left), Author::kOwnChecked);  // a part of what was checked
 }
 
 // What an error in the weightiest condition of `open` means; Allow when an error cannot take

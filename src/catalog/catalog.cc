@@ -139,11 +139,12 @@ const Subresource* Resource::subresource(std::string_view wanted) const {
 struct Catalog::Content {
   std::shared_ptr<const Builtins> builtins;
   std::vector<std::shared_ptr<const Definition>> definitions;
-  std::vector<Group> groups;
+  std::vector<Group> groups, all_groups;
   Index by_name, by_kind;
   std::uint64_t generation = next_generation();
 
   void add(const Resource& resource) {
+    version_in(all_groups, resource).resources.push_back(&resource);
     if (!resource.is_off) version_in(groups, resource).resources.push_back(&resource);
     by_name.emplace(Key{resource.group, resource.version, resource.name}, &resource);
     by_kind.emplace(Key{resource.group, resource.version, resource.kind}, &resource);
@@ -221,6 +222,10 @@ const Resource* Catalog::storage_of(const Resource& resource) const {
 
 const std::vector<Group>& Catalog::groups() const {
   return content_->groups;
+}
+
+const std::vector<Group>& Catalog::all_groups() const {
+  return content_->all_groups;
 }
 
 const schema::Schema* Catalog::type(std::string_view name) const {

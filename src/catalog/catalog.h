@@ -114,6 +114,8 @@ class Catalog {
   // The version in which objects of this resource are stored.
   const Resource* storage_of(const Resource& resource) const;
   const std::vector<Group>& groups() const;  // that are served; the core group first, named ""
+  // With resources that are off: for everything that protects what is stored. In no order.
+  const std::vector<Group>& all_groups() const;
   // A built-in type by its OpenAPI name ("io.k8s.api.autoscaling.v1.Scale"); nullptr when unknown.
   const schema::Schema* type(std::string_view name) const;
   // The type of a built-in kind, resource or not: DeleteOptions, Scale, Status, PodList.

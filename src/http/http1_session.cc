@@ -58,13 +58,18 @@ void Http1Session::close_politely() {
   close_now();
 }
 
+// A request that will not be whole. Its handler may have begun, and must not reach this any more.
+void Http1Session::drop_building() {
+  if (auto left = std::move(building_)) left->let_go(false);
+}
+
 void Http1Session::close_now() {
   if (state_ == State::kClosed) return;
   state_ = State::kClosed;
   timer_.cancel();
   connection_->close();
   output_.clear();
-  building_.reset();
+  drop_building();
   receiver_.reset();
   if (auto left = std::move(exchange_)) left->let_go(false);
   worker_.drop(*this);
@@ -144,7 +149,7 @@ void Http1Session::process() {
 
 void Http1Session::on_end_of_input() {
   // Half a request will never be whole. What was answered is still sent.
-  building_.reset();
+  drop_building();
   close_after_ = true;
   drain();
 }
@@ -280,7 +285,7 @@ void Http1Session::refuse(int status, std::string_view text) {
 }
 
 void Http1Session::refuse_with(int status, std::string_view body) {
-  building_.reset();
+  drop_building();
   std::string& out = output_.text();
   out.append(cat("HTTP/1.1 ", status, " ", status_text(status)));
   out.append("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")

@@ -50,6 +50,7 @@ class Http1Session final : public Session,
                      std::shared_ptr<Receiver> receiver) override;
   void read_on(PostedExchange&) override;
   void withhold_body(PostedExchange& exchange) override;
+  void drop_building();
 
   void on_timer();
   void close_politely();

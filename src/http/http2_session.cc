@@ -480,6 +480,7 @@ void Http2Session::on_closed(Http2Stream& stream, Code) {
   exchanges_.pop_back();
   if (exchanges_.empty()) idle_since_ = worker_.loop().now();
   if (!closed->is_let_go()) closed->let_go(false);
+  closed->answer.give_back();
 }
 
 // --- the connection -----------------------------------------------------------------------------

@@ -1,11 +1,18 @@
 #include "http/posted_exchange.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/result.h"
 #include "http/gzip.h"
 
 namespace cardea::http {
+namespace {
+
+// A large answer by itself does not keep others waiting.
+constexpr std::size_t kMostHeld = 8u << 20;
+
+}  // namespace
 
 PostedExchange::PostedExchange(Sender& sender, net::Loop& loop, Request memory,
                                std::size_t max_pending)
@@ -16,7 +23,7 @@ PostedExchange::PostedExchange(Sender& sender, net::Loop& loop, Request memory,
 void PostedExchange::respond(Response response) {
   if (response.gzip && request_.method != "HEAD") {
     is_whole_ = true;
-    hold_answer(response.body.size());
+    hold_answer(std::min(response.body.size(), kMostHeld));
     return respond_compressed(*this, std::move(response));
   }
   CARDEA_CHECK(!answered_.exchange(true));

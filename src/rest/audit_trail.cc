@@ -238,7 +238,10 @@ void AuditTrail::respond(std::shared_ptr<http::Exchange> exchange, http::Respons
                          AnswerBody::Kind kind, http::Body shown) {
   is_streaming_ = false;  // a stream that could not begin is answered like any other request
   response.headers.set("Audit-Id", arrival_->audit_id);
-  if (treatment_.level == Level::kNone) return exchange->respond(std::move(response));
+  auto send = [](const std::shared_ptr<http::Exchange>& to, http::Response answer) {
+    if (to) to->respond(std::move(answer));
+  };
+  if (treatment_.level == Level::kNone) return send(exchange, std::move(response));
   draft_.code = response.status;
   // The body of a Status is small and has the reason; other bodies are shown only by the highest
   // level.
@@ -248,12 +251,12 @@ void AuditTrail::respond(std::shared_ptr<http::Exchange> exchange, http::Respons
   }
   if (is_long_ || is_refused_) record(Stage::kResponseStarted);
   // A request of an unknown sender has no final event, as in Kubernetes.
-  if (is_refused_ || !records(Stage::kResponseComplete))
-    return exchange->respond(std::move(response));
+  if (is_refused_ || !records(Stage::kResponseComplete)) return send(exchange, std::move(response));
   if (!auditor_.blocks()) {
     auditor_.record(event(Stage::kResponseComplete, true), {});
-    return exchange->respond(std::move(response));
+    return send(exchange, std::move(response));
   }
+  if (!exchange) return auditor_.record(event(Stage::kResponseComplete, true), {});
   auditor_.record(
       event(Stage::kResponseComplete, true),
       [exchange = std::move(exchange), response = std::move(response)](bool) mutable {

@@ -32,6 +32,8 @@ class AuditTrail {
   AuditTrail(const AuditTrail&) = delete;
   AuditTrail& operator=(const AuditTrail&) = delete;
 
+  const std::string& audit_id() const { return arrival_->audit_id; }
+
   // The user of the request. The policy now decides how much is recorded.
   void authenticated(const authn::Identity& identity, const authz::RequestInfo& info);
   // The credentials were refused; `why` is for the audit event alone.

@@ -44,7 +44,7 @@ std::vector<Value> built_in_names(const catalog::Catalog& catalog) {
     return !r.is_custom && r.storage_prefix == cat("/registry/", r.group, "/", r.name, "/");
   };
   std::vector<Value> out;
-  for (const catalog::Group& group : catalog.groups()) {
+  for (const catalog::Group& group : catalog.all_groups()) {
     auto any = [&](const catalog::Version& v) {
       return std::ranges::any_of(v.resources,
                                  [&](const catalog::Resource* r) { return rests_like_custom(*r); });

@@ -260,7 +260,10 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange,
   bool is_recorded = co_await witness.saw(journey);
   Result<void> in_time;
   if (deadline) in_time = deadline->ask(info, request_timeout_);
-  if (!is_recorded) {
+  if (witness.has_given_up()) {
+    // Nothing has begun, and nothing does: the client was told that it took too long.
+    witness.respond(pipeline::too_late(), journey, info);
+  } else if (!is_recorded) {
     witness.respond(
         pipeline::internal_error_text(exchange->request(), "failed to store audit event"), journey,
         info);

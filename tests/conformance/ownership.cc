@@ -109,6 +109,10 @@ class Player {
       return learn(
           call, target->name.empty() ? step["body"]["metadata"]["name"].as_string() : target->name);
     }
+    if ((method == "PUT" || method == "PATCH") && has_owners_of_other_versions(call)) {
+      ++counts_.skipped;
+      return learn(call, target->name);
+    }
     if (method == "POST" && target->name.empty()) create(call);
     if (method == "PUT") put(call);
     if (method == "PATCH") patch(call);
@@ -120,6 +124,17 @@ class Player {
   static bool lacks_defaults(const catalog::Resource& resource) {
     if (resource.strategy && resource.strategy->defaults) return false;
     return resource.kind == "Pod" || resource.kind == "Deployment" || resource.kind == "Service";
+  }
+
+  // Only a server converts objects to the versions of their other owners.
+  bool has_owners_of_other_versions(const Call& call) {
+    if (call.resource->is_custom) return false;
+    auto at = objects_.find(call.target.key(call.target.name));
+    if (at == objects_.end()) return false;
+    const auto& owners = at->second["metadata"]["managedFields"].items();
+    return std::ranges::any_of(owners, [&](const Value& owner) {
+      return owner["apiVersion"].as_string() != call.resource->api_version();
+    });
   }
 
   void define(Value definition) {

@@ -63,7 +63,7 @@ void Index::look(const Attributes& a, Found& out, Wanted wanted) const {
     if (wanted(*p) && p->selects(a) && std::ranges::find(out, p) == out.end()) out.push_back(p);
   };
   auto look_for = [&](std::uint64_t subject) {
-    const Bucket* all = bucket_at(subject);
+    const Bucket* all = bucket_at(subjects_, subject);
     if (!all) return;
     if (!all->is_crowded) {
       for (const PolicyPtr& p : all->policies)
@@ -74,7 +74,7 @@ void Index::look(const Attributes& a, Found& out, Wanted wanted) const {
                         name = hash(a.name);
     for (std::uint8_t form = 0; form < kForms; ++form) {
       if (all->forms[form] == 0) continue;
-      const Bucket* bucket = bucket_at(key_of(subject, form, resource, space, name));
+      const Bucket* bucket = bucket_at(buckets_, key_of(subject, form, resource, space, name));
       if (!bucket) continue;
       for (const PolicyPtr& p : bucket->policies) take(p.get());
     }
@@ -94,12 +94,12 @@ void Index::find_denials(const Attributes& attributes, bool by_word, Found& out)
   });
 }
 
-Index::Bucket& Index::edit(std::uint64_t key) {
+Index::Bucket& Index::edit(Buckets& buckets, std::uint64_t key) {
   auto is_key = [key](const Bucket* b) { return b->key == key; };
-  Bucket** place = buckets_.edit(key, is_key);
+  Bucket** place = buckets.edit(key, is_key);
   if (!place) {
     auto* made = new Bucket(key);
-    buckets_.insert(made);
+    buckets.insert(made);
     BucketTraits::release(made);  // the table keeps it
     return *made;
   }
@@ -110,8 +110,8 @@ Index::Bucket& Index::edit(std::uint64_t key) {
   return **place;
 }
 
-void Index::erase(std::uint64_t key) {
-  buckets_.erase(key, [key](const Bucket* b) { return b->key == key; });
+void Index::erase(Buckets& buckets, std::uint64_t key) {
+  buckets.erase(key, [key](const Bucket* b) { return b->key == key; });
 }
 
 void Index::for_each(const std::function<bool(const Policy&)>& wanted,
@@ -179,17 +179,17 @@ void Index::change(const PolicyPtr& policy, bool is_there) {
       for (const std::string& space : values(reach.namespaces, form & kNamespace))
         for (const std::string& name : values(reach.names, form & kName)) {
           std::uint64_t key = key_of(subject, form, hash(resource), hash(space), hash(name));
-          Bucket& bucket = edit(key);
+          Bucket& bucket = edit(buckets_, key);
           if (is_there)
             bucket.policies.push_back(policy);
           else
             std::erase(bucket.policies, policy);
-          if (bucket.policies.empty()) erase(key);
-          Bucket& all = edit(subject);
+          if (bucket.policies.empty()) erase(buckets_, key);
+          Bucket& all = edit(subjects_, subject);
           all.forms[form] += is_there ? 1 : -1;
           change_few(all, policy, is_there);
           if (std::ranges::all_of(all.forms, [](std::uint32_t n) { return n == 0; }))
-            erase(subject);
+            erase(subjects_, subject);
         }
   };
   if (!reach.subjects)

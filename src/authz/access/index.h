@@ -79,14 +79,15 @@ class Index {
     }
   };
 
-  const Bucket* bucket_at(std::uint64_t key) const {
-    for (const Bucket* b : buckets_.find(key))
+  using Buckets = Trie<BucketTraits>;
+  static const Bucket* bucket_at(const Buckets& buckets, std::uint64_t key) {
+    for (const Bucket* b : buckets.find(key))
       if (b->key == key) return b;
     return nullptr;
   }
   // A bucket that no copy of this index shares, made when there was none.
-  Bucket& edit(std::uint64_t key);
-  void erase(std::uint64_t key);
+  static Bucket& edit(Buckets& buckets, std::uint64_t key);
+  static void erase(Buckets& buckets, std::uint64_t key);
 
   static std::uint64_t hash(std::string_view part);
   static std::uint64_t any_subject();
@@ -101,7 +102,8 @@ class Index {
   void for_each(const std::function<bool(const Policy&)>& wanted,
                 const std::function<void(const Policy&)>& visit) const;
 
-  Trie<BucketTraits> buckets_;
+  // Apart, so that no name can be made whose key is that of the other kind.
+  Buckets subjects_, buckets_;
   std::size_t size_ = 0, denials_ = 0;
 };
 

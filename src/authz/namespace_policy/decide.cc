@@ -201,7 +201,7 @@ Decision combined(const std::shared_ptr<const Index>& index, Level& level) {
   } else {
     for (Condition& c : level.allow_if) set.conditions.push_back(std::move(c));
   }
-  return conditional_on(std::move(set));
+  return conditional_on(std::move(set), Author::kOwnChecked);
 }
 
 bool is_final(const Decision& d) {

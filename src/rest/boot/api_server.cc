@@ -38,7 +38,7 @@ void print_figures(MetricPrinter& out, const store::Store& store) {
 // How many objects of each resource are stored, by the name of today and by that of before 1.34.
 void print_objects(MetricPrinter& out, const catalog::Catalog& catalog, const store::Store& store) {
   std::map<std::pair<std::string, std::string>, std::uint64_t> objects;
-  for (const catalog::Group& group : catalog.groups())
+  for (const catalog::Group& group : catalog.all_groups())
     for (const catalog::Version& version : group.versions)
       for (const catalog::Resource* r : version.resources)
         if (!r->storage_prefix.empty() && catalog.storage_of(*r) == r)

@@ -26,7 +26,7 @@ void StoredResources::refresh() {
   all_.clear();
   by_prefix_.clear();
   catalog_ = std::move(current);
-  for (const catalog::Group& group : catalog_->groups())
+  for (const catalog::Group& group : catalog_->all_groups())
     for (const catalog::Version& version : group.versions)
       for (const catalog::Resource* r : version.resources) {
         if (r->storage_prefix.empty() || !r->has_verb("delete")) continue;

@@ -170,9 +170,12 @@ void Witness::respond(Result<Answer> answer, const Journey& journey, const authz
   http::Response response = present(std::move(answer), frame, warnings);
   if (is_refusal) response.headers.add("X-Content-Type-Options", "nosniff");
   response.gzip = http::wants_gzip(exchange_->request().headers, response.body.size());
-  series_of(journey, info, frame.resource)
-      .count(response.status, watch_.elapsed(), response.body.size());
-  log(journey, response.status);
+  if (!has_given_up_) {
+    series_of(journey, info, frame.resource)
+        .count(response.status, watch_.elapsed(), response.body.size());
+    log(journey, response.status);
+  }
+  if (!trail_ && has_given_up_) return;
   if (!trail_) {
     response.headers.add("Audit-Id", audit_id_of(exchange_->request(), services_.random));
     return exchange_->respond(std::move(response));
@@ -186,17 +189,29 @@ void Witness::respond(Result<Answer> answer, const Journey& journey, const authz
     as_json.view.format = Format::kJson;
     shown = present(std::move(audited), as_json, {}).body;
   }
-  trail_->respond(exchange_, std::move(response), kind, std::move(shown));
+  trail_->respond(has_given_up_ ? nullptr : exchange_, std::move(response), kind, std::move(shown));
 }
 
-void Witness::give_up(const Journey& journey, const authz::RequestInfo& info) {
-  // As kube-apiserver sends it: text, without kind.
+// As kube-apiserver sends it: text, without kind.
+Answer too_late() {
   Answer late;
   late.status = 504;
   late.is_raw = true;
   late.content_type = "text/plain; charset=utf-8";
   late.body = http::Body(std::string(kTooLate));
-  respond(std::move(late), journey, info);
+  return late;
+}
+
+void Witness::give_up(const Journey& journey, const authz::RequestInfo& info) {
+  if (is_answered_ || std::exchange(has_given_up_, true)) return;
+  Frame plain = frame;
+  http::Response response = present(too_late(), plain, {});
+  response.headers.add("Audit-Id", trail_ ? trail_->audit_id()
+                                          : audit_id_of(exchange_->request(), services_.random));
+  series_of(journey, info, frame.resource)
+      .count(response.status, watch_.elapsed(), response.body.size());
+  log(journey, response.status);
+  exchange_->respond(std::move(response));
 }
 
 void Witness::streams(const Journey& journey, const Call& call, int status) {

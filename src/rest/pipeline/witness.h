@@ -23,6 +23,8 @@ struct Watchers {
   const audit::Auditor* auditor = nullptr;  // null: nothing is audited
 };
 
+Answer too_late();  // for a request that takes too long
+
 // Observes one request from its stations to its answer, and informs metrics, log and audit.
 class Witness {
  public:
@@ -40,9 +42,10 @@ class Witness {
   // Sends the answer, in the form that `frame` says.
   void respond(Result<Answer> answer, const Journey& journey, const authz::RequestInfo& info,
                const std::vector<std::string>& warnings = {});
-  // The request has taken too long: the client is told so. An answer that comes later is dropped.
-  // Loop thread.
+  // The request has taken too long: the client is told so. An answer that comes later goes into the
+  // audit log only. Loop thread.
   void give_up(const Journey& journey, const authz::RequestInfo& info);
+  bool has_given_up() const { return has_given_up_; }
   // The answer is being sent already.
   void streams(const Journey& journey, const Call& call, int status);
 
@@ -63,6 +66,7 @@ class Witness {
   std::atomic<std::int64_t>* in_flight_ = nullptr;  // where this request is counted while it runs
   std::shared_ptr<AuditTrail> trail_;               // null where nothing is audited
   bool is_answered_ = false;
+  bool has_given_up_ = false;
 };
 
 }  // namespace cardea::rest::pipeline

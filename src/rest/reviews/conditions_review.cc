@@ -98,13 +98,15 @@ void fill_impersonated(const Value& request, Matter& m) {
   m.data.impersonated = &a;
 }
 
-// Puts the entries into the order of the server's own chain, and those of others first: the sender
-// of a review must not change the order.
+// Puts the entries into the order of the server's own chain: the sender of a review must not change
+// the order. Of those that are not in the chain, the ones that may allow come last, and the others
+// first.
 void arrange_as_ours(const authz::Chain& chain, authz::Conditions::Chain& entries) {
   const auto& ours = chain.authorizers();
   auto place = [&](const authz::NamedDecision& n) {
     auto at = std::ranges::find(ours, n.authorizer, [](const auto& one) { return one->name(); });
-    return at == ours.end() ? -1 : at - ours.begin();
+    const bool is_last = at == ours.end() && authz::possible_outcomes(n.decision).allow;
+    return at == ours.end() && !is_last ? -1 : at - ours.begin();
   };
   std::ranges::stable_sort(entries, {}, place);
 }

@@ -41,7 +41,11 @@ class InitialEvents {
     late_.push_back(std::move(change));
     return late_.size() <= kMostLate;
   }
-  std::vector<store::EventPtr> take_late() { return std::move(late_); }
+  // After encode_some has returned false: goes on with the changes that have waited. False: none.
+  bool go_on_with_late() {
+    *this = InitialEvents({}, std::move(late_), std::nullopt);
+    return !changes_.empty();
+  }
 
  private:
   static constexpr std::size_t kPart = 256 * 1024;

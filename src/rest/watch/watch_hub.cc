@@ -430,7 +430,8 @@ void WatchHub::tell_more(const std::shared_ptr<Watcher>& w, bool in_messages) {
   if (w->is_gone || !w->initial) return;
   bool is_open = true;
   std::string part;
-  const bool has_more = w->initial->encode_some(w->view, [&](std::string event) {
+  bool has_more = w->initial->encode_some(w->view, [&](std::string event) {
+    w->counts.sent(event.size());
     if (in_messages)
       is_open = is_open && w->stream->write(http::Piece::of(std::move(event)));
     else
@@ -438,15 +439,8 @@ void WatchHub::tell_more(const std::shared_ptr<Watcher>& w, bool in_messages) {
   });
   if (!part.empty()) is_open = w->stream->write(http::Piece::of(std::move(part)));
   if (!is_open) return;
-  if (!has_more) {
-    const std::vector<store::EventPtr> late = w->initial->take_late();
-    w->initial.reset();
-    for (const store::EventPtr& change : late) {
-      WatchEvent event(change);
-      w->write(event);
-    }
-    return;
-  }
+  if (!has_more) has_more = w->initial->go_on_with_late();
+  if (!has_more) return w->initial.reset();
   auto next = [this, w, in_messages] { tell_more(w, in_messages); };
   if (w->stream->pending_bytes() < kMostAhead)
     loop_.post(next);

@@ -39,7 +39,7 @@ const Resource* version_named(const catalog::Catalog& catalog, const Resource& r
 bool has_versions(const Call& call) {
   const Resource& r = *call.resource;
   if (r.is_custom) return true;
-  for (const catalog::Group& group : call.catalog->groups())
+  for (const catalog::Group& group : call.catalog->all_groups())
     if (group.name == r.group)
       for (const catalog::Version& v : group.versions)
         if (v.name != r.version && call.catalog->find(r.group, v.name, r.name)) return true;

@@ -163,11 +163,10 @@ Result<Reservation> ServiceNetwork::allocate(Value& object, const Value* old, bo
                    : allocator_.create(object, in_use_, choice);
   if (error) return fail(std::move(*error));
   if (dry_run) return Reservation();
-  in_use_.add(object);
-  return Reservation([this, taken = object] {
+  // Only what this attempt has taken goes back: the object may name what another service has.
+  return Reservation([this, taken = in_use_.add(object), meta = object["metadata"]] {
     std::lock_guard again(mutex_);
     in_use_.remove(taken);
-    const Value& meta = taken["metadata"];
     std::string key = cat(kServices, meta["namespace"].as_string(), "/", meta["name"].as_string());
     if (store::RecordPtr current = store_.get(key)) in_use_.add(parse_stored(*current));
   });

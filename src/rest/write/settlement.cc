@@ -1,5 +1,8 @@
 #include "rest/write/settlement.h"
 
+#include <algorithm>
+#include <set>
+
 #include "authz/eligibility.h"
 #include "base/strings.h"
 #include "rest/asking.h"
@@ -106,14 +109,42 @@ Task<Result<void>> Settlement::ask_to_create(Call& call) {
   co_return Result<void>();
 }
 
+namespace {
+
+// The Deny conditions of a decision, by id and text.
+void add_denials(const authz::Decision& decision,
+                 std::set<std::pair<std::string, std::string>>& out) {
+  if (!decision.conditions) return;
+  if (const auto* set = decision.conditions->set())
+    for (const authz::Condition& c : set->conditions)
+      if (c.effect == authz::Condition::Effect::kDeny) out.emplace(c.id, c.shown_text());
+  if (const auto* chain = decision.conditions->chain())
+    for (const authz::NamedDecision& n : *chain) add_denials(n.decision, out);
+}
+
+// Whether the second may deny something that the first does not.
+bool denies_more(const authz::Decision& first, const authz::Decision& second) {
+  if (!authz::possible_outcomes(second).deny) return false;
+  if (second.kind != authz::Decision::Kind::kConditional) return true;
+  std::set<std::pair<std::string, std::string>> known, more;
+  add_denials(first, known);
+  add_denials(second, more);
+  return more.empty() || !std::ranges::includes(known, more);
+}
+
+}  // namespace
+
 Task<Result<void>> Settlement::ask_about_plain_name(Call& call, std::string_view plain_name) {
   authz::Attributes attributes{call.user, call.info};
-  attributes.name = plain_name;
   for (std::string_view verb : {std::string_view(call.info.verb), std::string_view("create")}) {
     attributes.verb = verb;
-    authz::Chain::Verdict verdict = co_await ask_chain(call, call.chain, attributes,
+    attributes.name = call.info.name;
+    authz::Chain::Verdict written = co_await ask_chain(call, call.chain, attributes,
                                                        asking(call.services, attributes));
-    if (!authz::possible_outcomes(verdict.decision).deny) continue;
+    attributes.name = plain_name;
+    authz::Chain::Verdict plain = co_await ask_chain(call, call.chain, attributes,
+                                                     asking(call.services, attributes));
+    if (!denies_more(written.decision, plain.decision)) continue;
     constexpr std::string_view kByName = "the object may be denied by its name";
     note_refusal(call, kByName);
     co_return fail(authz::forbidden(attributes, std::string(kByName)));

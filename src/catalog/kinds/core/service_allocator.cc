@@ -146,20 +146,33 @@ std::set<Ip> service_addresses(const Value& service) {
   return out;
 }
 
-void ServicesInUse::add(const Value& service) {
-  if (!needs_address(service)) return;
-  addresses_.merge(service_addresses(service));
+ServicesInUse ServicesInUse::of(const Value& service) {
+  ServicesInUse out;
+  if (!needs_address(service)) return out;
+  out.addresses_ = service_addresses(service);
   for (const Value& port : service["spec"]["ports"].items())
-    if (std::int64_t number = port["nodePort"].as_int(); number != 0) ports_.insert(number);
+    if (std::int64_t number = port["nodePort"].as_int(); number != 0) out.ports_.insert(number);
   if (std::int64_t number = service["spec"]["healthCheckNodePort"].as_int(); number != 0)
-    ports_.insert(number);
+    out.ports_.insert(number);
+  return out;
+}
+
+ServicesInUse ServicesInUse::add(const Value& service) {
+  ServicesInUse added = of(service);
+  std::erase_if(added.addresses_, [&](const Ip& ip) { return addresses_.contains(ip); });
+  std::erase_if(added.ports_, [&](std::int64_t port) { return ports_.contains(port); });
+  addresses_.insert(added.addresses_.begin(), added.addresses_.end());
+  ports_.insert(added.ports_.begin(), added.ports_.end());
+  return added;
+}
+
+void ServicesInUse::remove(const ServicesInUse& others) {
+  for (const Ip& ip : others.addresses_) addresses_.erase(ip);
+  for (std::int64_t port : others.ports_) ports_.erase(port);
 }
 
 void ServicesInUse::remove(const Value& service) {
-  for (const Ip& ip : service_addresses(service)) addresses_.erase(ip);
-  for (const Value& port : service["spec"]["ports"].items())
-    ports_.erase(port["nodePort"].as_int());
-  ports_.erase(service["spec"]["healthCheckNodePort"].as_int());
+  remove(of(service));
 }
 
 // The allocation for one service: an address or port that it has taken is not free for the rest of

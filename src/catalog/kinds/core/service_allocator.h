@@ -18,8 +18,10 @@ std::set<Ip> service_addresses(const json::Value& service);
 // Build it from what is stored, or update it with add and remove.
 class ServicesInUse {
  public:
-  void add(const json::Value& service);
+  static ServicesInUse of(const json::Value& service);
+  ServicesInUse add(const json::Value& service);  // returns what was not in use before
   void remove(const json::Value& service);
+  void remove(const ServicesInUse& others);
   void hold(const Ip& address) { held_.insert(address); }  // by an IPAddress
   void release(const Ip& address) { held_.erase(address); }
   bool has_address(const Ip& ip) const { return addresses_.contains(ip) || held_.contains(ip); }
