@@ -238,7 +238,9 @@ TEST_P(Http2Test, ABodyThatNobodyWantsEndsItsStreamAndNotTheConnection) {
 }
 
 TEST_P(Http2Test, ABodyThatIsWithheldLaterIsNotWaitedFor) {
-  handler_.withholds = true;
+  handler_.on_head = [](const std::shared_ptr<Exchange>& exchange) {
+    exchange->loop().post([exchange] { exchange->withhold_body(); });
+  };
   handler_.answer = [&](const std::shared_ptr<Exchange>& exchange) {
     exchange->respond({.status = exchange->request().body_withheld ? 403 : 200, .body = "no"});
   };
@@ -251,6 +253,29 @@ TEST_P(Http2Test, ABodyThatIsWithheldLaterIsNotWaitedFor) {
   TestClient old(port_, GetParam(), 0, "http/1.1");
   old.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 3000000\r\n\r\nabc");
   EXPECT_THAT(old.read_until("\r\n\r\n"), StartsWith("HTTP/1.1 403"));
+}
+
+TEST_P(Http2Test, ABodyThatIsWithheldAfterItsClientHasLeftHarmsNobody) {
+  std::shared_ptr<Exchange> kept;
+  std::promise<void> is_known;
+  handler_.on_head = [&](const std::shared_ptr<Exchange>& exchange) {
+    kept = exchange;
+    is_known.set_value();
+  };
+  start();
+  {
+    TestClient old(port_, GetParam(), 0, "http/1.1");
+    old.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 1000\r\n\r\nabc");
+    is_known.get_future().wait();
+  }
+  while (server_->connections() > 0) std::this_thread::yield();
+  std::promise<void> is_done;
+  kept->loop().post([&] {
+    kept->withhold_body();
+    kept.reset();
+    is_done.set_value();
+  });
+  is_done.get_future().wait();
 }
 
 TEST_P(Http2Test, AClientThatEndsItsUnwantedBodyIsNotReset) {

@@ -217,6 +217,19 @@ def an_address_has_one_holder_whatever_changes(dual):
 
 
 @story.chapter
+def a_refused_service_frees_no_port_of_another(dual):
+    world = World(dual)
+    try:
+        world.create("theirs", type="NodePort", ports=[{"port": 80, "nodePort": 30080}])
+        expect(world.transcript[-1]["status"] == 201, f"{world.transcript[-1]}")
+        for name, kind in (("refused", "ClusterIP"), ("thief", "NodePort")):
+            world.create(name, type=kind, ports=[{"port": 80, "nodePort": 30080}])
+            expect(world.transcript[-1]["status"] == 422, f"{name}: {world.transcript[-1]}")
+    finally:
+        world.free()
+
+
+@story.chapter
 def addresses_survive_a_restart(dual):
     world = World(dual)
     try:

@@ -25,12 +25,11 @@ class EchoHandler final : public Handler {
         exchange->respond(std::move(response));
       };
   std::atomic<bool> wants{true};
-  std::atomic<bool> withholds{false};
+  std::function<void(const std::shared_ptr<Exchange>&)> on_head;  // of a request with a body
 
   void handle(std::shared_ptr<Exchange> exchange) override { answer(std::move(exchange)); }
   bool wants_body(const std::shared_ptr<Exchange>& exchange) const override {
-    // Thinks again when it has heard of the request.
-    if (withholds) exchange->loop().post([exchange] { exchange->withhold_body(); });
+    if (on_head) on_head(exchange);
     return wants;
   }
 };

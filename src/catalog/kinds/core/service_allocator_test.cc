@@ -35,6 +35,23 @@ TEST(ServiceAllocator, GivesAnAddressThatIsFreeAndSaysWhatFollowsFromIt) {
   EXPECT_FALSE(one_more["spec"].has("clusterIP"));
 }
 
+TEST(ServicesInUse, GivesBackOnlyWhatWasTaken) {
+  ServicesInUse in_use;
+  in_use.add(service(R"({"type":"NodePort","clusterIP":"10.0.0.3","clusterIPs":["10.0.0.3"],)"
+                     R"("ports":[{"port":1,"nodePort":30001}]})"));
+  // A service that names what another one has, and is refused afterwards.
+  const ServicesInUse taken = in_use.add(
+      service(R"({"type":"ClusterIP","clusterIP":"10.0.0.4","clusterIPs":["10.0.0.4"],)"
+              R"("ports":[{"port":1,"nodePort":30001}]})"));
+  in_use.remove(taken);
+  EXPECT_TRUE(in_use.has_port(30001));
+  EXPECT_TRUE(in_use.has_address(*parse_ip("10.0.0.3")));
+  EXPECT_FALSE(in_use.has_address(*parse_ip("10.0.0.4")));
+  // A kind of service that has neither.
+  in_use.remove(service(R"({"type":"ExternalName","ports":[{"port":1,"nodePort":30001}]})"));
+  EXPECT_TRUE(in_use.has_port(30001));
+}
+
 TEST(ServiceAllocator, RefusesAnAddressThatIsTakenOrOutside) {
   ServicesInUse in_use;
   json::Value first = service(R"({"type":"ClusterIP","clusterIP":"10.0.0.3"})");
