@@ -3,7 +3,9 @@
 #include "authn/bootstrap_token.h"
 #include "authn/request_header.h"
 #include "authn/webhook_authenticator.h"
+#include "base/snapshot.h"
 #include "base/strings.h"
+#include "crypto/digest.h"
 #include "json/print.h"
 #include "upstream/webhook_client.h"
 
@@ -11,6 +13,21 @@ namespace cardea::app {
 namespace {
 
 using AuthenticatorList = std::vector<std::shared_ptr<const authn::Authenticator>>;
+
+// Asks the tokens of a file as it is now.
+class LiveTokenFile : public authn::Authenticator {
+ public:
+  explicit LiveTokenFile(std::shared_ptr<const authn::Authenticator> first)
+      : tokens_(std::move(first)) {}
+
+  std::optional<authn::Outcome> authenticate(const authn::Credentials& c) const override {
+    return tokens_.get()->authenticate(c);
+  }
+  void replace(std::shared_ptr<const authn::Authenticator> next) { tokens_.set(std::move(next)); }
+
+ private:
+  Snapshot<authn::Authenticator> tokens_;
+};
 
 Result<void> add_static_tokens(const AuthenticationParts& parts,
                                const std::vector<std::string>& audiences, AuthenticatorList& list) {
@@ -20,7 +37,23 @@ Result<void> add_static_tokens(const AuthenticationParts& parts,
   if (!text) return fail(text.error());
   auto tokens = authn::token_file_authenticator(*text, audiences);
   if (!tokens) return fail(bad_request(cat("`", file, "`: ", tokens.error().message)));
-  list.push_back(std::move(*tokens));
+  auto live = std::make_shared<LiveTokenFile>(std::move(*tokens));
+  list.push_back(live);
+  // A file that makes no sense changes nothing: half of a list would lock users out.
+  auto changed = [weak = std::weak_ptr(live), file, audiences, &log = parts.log](auto texts) {
+    auto known = weak.lock();
+    if (!known) return;
+    auto next = texts ? authn::token_file_authenticator(texts->at(0), audiences)
+                      : Result<std::unique_ptr<authn::Authenticator>>(fail(texts.error()));
+    if (next) {
+      known->replace(std::move(*next));
+      log.write(LogLevel::kInfo, cat("tokens reloaded from `", file, "`"));
+    } else {
+      log.write(LogLevel::kWarning,
+                cat("tokens not reloaded from `", file, "`: ", next.error().message));
+    }
+  };
+  parts.files.watch_texts({file}, {std::move(*text)}, std::move(changed));
   return {};
 }
 
@@ -41,7 +74,7 @@ Result<authn::SigningKey> signing_key(const AuthenticationParts& parts) {
 }
 
 Result<std::shared_ptr<const authn::ServiceAccountTokens>> make_tokens(
-    const AuthenticationParts& parts) {
+    const AuthenticationParts& parts, std::string& secret) {
   const AuthenticationOptions& o = parts.options.authentication;
   authn::ServiceAccountOptions options{
       .issuers = o.service_account_issuers,
@@ -55,6 +88,7 @@ Result<std::shared_ptr<const authn::ServiceAccountTokens>> make_tokens(
   if (options.jwks_uri.empty()) options.jwks_uri = url + "/openid/v1/jwks";
   auto signer = signing_key(parts);
   if (!signer) return fail(signer.error());
+  secret = crypto::sha256(cat("a secret beside service account tokens\n", signer->pem()));
   std::vector<authn::PublicKey> others;
   for (const std::string& file : o.service_account_key_files) {
     auto text = read_file(file);
@@ -147,7 +181,7 @@ Result<net::TlsServerConfig> read_config(const TlsFiles& files, const DataDirect
 Result<Authentication> make_authentication(const AuthenticationParts& parts) {
   const AuthenticationOptions& o = parts.options.authentication;
   Authentication made;
-  auto tokens = make_tokens(parts);
+  auto tokens = make_tokens(parts, made.secret);
   if (!tokens) return fail(tokens.error());
   made.service_account_tokens = std::move(*tokens);
   const std::vector<std::string>& audiences = made.service_account_tokens->options().audiences;
@@ -226,18 +260,35 @@ Result<std::vector<std::pair<std::string, std::string>>> authentication_facts(
   auto config = read_config({"", "", options.client_ca_file, o.requestheader_client_ca_file}, data);
   if (!config) return fail(config.error());
   std::vector<std::pair<std::string, std::string>> facts = {{"client-ca-file", config->client_cas}};
-  if (o.requestheader_client_ca_file.empty()) return facts;
+  // Servers behind this one believe the proxies that this one believes, and this one itself.
+  const bool is_own_shown = options.backends.proxy_client_certificate.empty();
+  authn::RequestHeaderOptions headers = o.request_header;
+  std::string authorities = config->front_proxy_cas;
+  if (is_own_shown) {
+    authorities += data.front_proxy_authority.certificate;
+    const bool names_some = o.requestheader_client_ca_file.empty() ||
+                            !headers.allowed_names.empty();
+    if (names_some) headers.allowed_names.emplace_back(kFrontProxyName);
+  }
+  if (authorities.empty()) return facts;
+  auto or_default = [](std::vector<std::string>& list, const char* one) {
+    if (list.empty()) list.emplace_back(one);
+  };
+  or_default(headers.username_headers, "X-Remote-User");
+  or_default(headers.uid_headers, "X-Remote-Uid");
+  or_default(headers.group_headers, "X-Remote-Group");
+  or_default(headers.extra_prefixes, "X-Remote-Extra-");
   auto add = [&facts](std::string key, const std::vector<std::string>& texts) {
     json::Value list = json::Value::array();
     for (const std::string& text : texts) list.push_back(text);
     facts.emplace_back(std::move(key), json::print(list));
   };
-  facts.emplace_back("requestheader-client-ca-file", config->front_proxy_cas);
-  add("requestheader-allowed-names", o.request_header.allowed_names);
-  add("requestheader-extra-headers-prefix", o.request_header.extra_prefixes);
-  add("requestheader-group-headers", o.request_header.group_headers);
-  add("requestheader-uid-headers", o.request_header.uid_headers);
-  add("requestheader-username-headers", o.request_header.username_headers);
+  facts.emplace_back("requestheader-client-ca-file", std::move(authorities));
+  add("requestheader-allowed-names", headers.allowed_names);
+  add("requestheader-extra-headers-prefix", headers.extra_prefixes);
+  add("requestheader-group-headers", headers.group_headers);
+  add("requestheader-uid-headers", headers.uid_headers);
+  add("requestheader-username-headers", headers.username_headers);
   return facts;
 }
 

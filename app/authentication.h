@@ -35,6 +35,7 @@ struct AuthenticationParts {
 
 struct Authentication {
   std::shared_ptr<const authn::ServiceAccountTokens> service_account_tokens;
+  std::string secret;  // follows from the key of service accounts, which replicas share
   JwtAuthentication jwt;
   std::unique_ptr<authn::AuthenticatorChain> chain;
 };

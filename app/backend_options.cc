@@ -39,11 +39,29 @@ void declare_backends(CLI::App& app, BackendFlags& f) {
   list("--backend-address-exceptions", f.address_exceptions,
        "addresses and networks that the server connects to although they are loopback, link-local "
        "or a cloud's metadata service, such as 127.0.0.1/32");
+  constexpr const char* kServers = "Other API servers";
+  auto server_text = [&](const char* name, std::string& to, const char* help) {
+    app.add_option(name, to, help)->type_name("FILE")->group(kServers);
+  };
+  server_text("--proxy-client-cert-file", f.proxy_certificate,
+              "the certificate that the server shows to the servers of APIServices (PEM). Without "
+              "it the server makes one, in --data-dir");
+  server_text("--proxy-client-key-file", f.proxy_key, "the key of --proxy-client-cert-file");
+  app.add_option("--enable-aggregator-routing", f.by_endpoints,
+                 "call the endpoints of an APIService's service rather than its cluster IP")
+      ->group(kServers)
+      ->capture_default_str();
+  app.add_option("--aggregator-reject-forwarding-redirect", f.refuses_redirects,
+                 "answer 502 when such a server sends a client elsewhere")
+      ->group(kServers)
+      ->capture_default_str();
 }
 
 Result<BackendOptions> read_backends(const BackendFlags& f) {
   if (f.certificate.empty() != f.key.empty())
     return fail(bad_request("--kubelet-client-certificate and --kubelet-client-key go together"));
+  if (f.proxy_certificate.empty() != f.proxy_key.empty())
+    return fail(bad_request("--proxy-client-cert-file and --proxy-client-key-file go together"));
   auto timeout = parse_duration(f.timeout);
   if (!timeout || *timeout < std::chrono::milliseconds(1))
     return fail(bad_request(cat("--kubelet-timeout `", f.timeout, "` is not a positive duration")));
@@ -53,7 +71,11 @@ Result<BackendOptions> read_backends(const BackendFlags& f) {
       .kubelet_certificate_authority = f.authority,
       .kubelet_preferred_address_types = flatten(f.address_types),
       .kubelet_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(*timeout),
-      .address_exceptions = flatten(f.address_exceptions)};
+      .address_exceptions = flatten(f.address_exceptions),
+      .proxy_client_certificate = f.proxy_certificate,
+      .proxy_client_key = f.proxy_key,
+      .by_endpoints = f.by_endpoints,
+      .refuses_redirects = f.refuses_redirects};
   if (auto rules = rest::AddressRules::make(out.address_exceptions); !rules)
     return fail(bad_request(cat("--backend-address-exceptions: ", rules.error().message)));
   return out;
@@ -94,6 +116,25 @@ Result<std::unique_ptr<rest::Backends>> make_backends(const BackendOptions& o,
                      .preferred_address_types = o.kubelet_preferred_address_types,
                      .kubelet_timeout = o.kubelet_timeout,
                      .addresses = std::move(*rules)});
+}
+
+Result<rest::AggregationSettings> aggregation_settings(const BackendOptions& o,
+                                                       const Identity& own) {
+  auto rules = rest::AddressRules::make(o.address_exceptions);
+  if (!rules) return fail(rules.error());
+  rest::AggregationSettings out{.client_certificate = own.certificate,
+                                .client_key = own.key,
+                                .by_endpoints = o.by_endpoints,
+                                .refuses_redirects = o.refuses_redirects,
+                                .addresses = std::move(*rules)};
+  if (o.proxy_client_certificate.empty()) return out;
+  auto certificate = read_file(o.proxy_client_certificate);
+  if (!certificate) return fail(certificate.error());
+  auto key = read_file(o.proxy_client_key);
+  if (!key) return fail(key.error());
+  out.client_certificate = std::move(*certificate);
+  out.client_key = std::move(*key);
+  return out;
 }
 
 }  // namespace cardea::app

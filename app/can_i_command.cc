@@ -10,6 +10,7 @@
 #include "app/command_line.h"
 #include "app/known_resources.h"
 #include "app/kube_client.h"
+#include "authz/wire/sealed_text.h"
 #include "base/strings.h"
 
 namespace cardea::app {
@@ -74,6 +75,9 @@ void print_conditions(const Value& set) {
                               : effect == "Deny" ? "denied if"
                                                  : "left to others if";
       std::string text(c["condition"].as_string());
+      if (c["type"].as_string() == authz::wire::kSealedType)
+        if (auto inside = authz::wire::SealedText::parse(text))
+          text = inside->text.empty() ? "" : cat(inside->text, " (", inside->type, ")");
       std::printf("  %s %s\n", std::string(word).c_str(),
                   text.empty() ? cat("`", c["id"].as_string(), "` holds").c_str() : text.c_str());
       std::printf("    %s: %s", std::string(set["authorizerName"].as_string()).c_str(),

@@ -89,14 +89,14 @@ KeyPtr make_rsa_key() {
   return own ? std::move(own) : std::move(others);
 }
 
-X509Ptr blank(EVP_PKEY* key) {
+X509Ptr blank(EVP_PKEY* key, long seconds = kTenYears) {
   X509Ptr certificate(X509_new());
   X509_set_version(certificate.get(), 2);
   std::uint64_t serial = 0;
   RAND_bytes(reinterpret_cast<unsigned char*>(&serial), sizeof serial);
   ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate.get()), serial >> 1);
   X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -3600);
-  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), kTenYears);
+  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), seconds);
   X509_set_pubkey(certificate.get(), key);
   return certificate;
 }
@@ -117,6 +117,15 @@ Result<Identity> make_authority(const std::string& common_name) {
   if (!ok || !X509_sign(certificate.get(), key.get(), EVP_sha256()))
     return openssl_error("making a certificate authority");
   return Identity{pem(certificate.get()), pem(key.get())};
+}
+
+Result<std::int64_t> end_of(const std::string& certificate) {
+  BioPtr bio(BIO_new_mem_buf(certificate.data(), static_cast<int>(certificate.size())));
+  X509Ptr x509(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+  std::tm parts{};
+  if (!x509 || ASN1_TIME_to_tm(X509_get0_notAfter(x509.get()), &parts) != 1)
+    return openssl_error("reading a certificate");
+  return static_cast<std::int64_t>(::timegm(&parts));
 }
 
 bool fits(const std::string& certificate, const CertificateRequest& request) {
@@ -140,9 +149,9 @@ Result<Identity> issue(const Identity& authority, const CertificateRequest& requ
   KeyPtr issuer_key(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, nullptr, nullptr));
   if (!issuer || !issuer_key) return openssl_error("reading the certificate authority");
 
-  KeyPtr key(request.for_server ? EVP_EC_gen("P-256") : make_rsa_key().release());
+  KeyPtr key(request.for_server || request.is_own ? EVP_EC_gen("P-256") : make_rsa_key().release());
   if (!key) return openssl_error("making a key");
-  X509Ptr certificate = blank(key.get());
+  X509Ptr certificate = blank(key.get(), request.days * 86'400L);
   X509_NAME* subject = X509_get_subject_name(certificate.get());
   for (const std::string& o : request.organizations) add_name(subject, "O", o);
   add_name(subject, "CN", request.common_name);

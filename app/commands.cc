@@ -12,20 +12,24 @@
 #include "app/migrate_command.h"
 #include "app/policy_command.h"
 #include "app/serve.h"
+#include "app/store_command.h"
 #include "app/suggest_role_command.h"
 #include "base/strings.h"
+#include "cardea/version.h"
 
 namespace cardea::app {
 namespace {
 
-// "cardea 0.1 (Kubernetes 1.36), commit 0123456789ab of 2026-01-31"
+// "cardea 0.1.0 (Kubernetes 1.36), commit 0123456789ab of 2026-01-31, built with clang 19.1"
 std::string version_text() {
   const rest::BuildInfo& build = build_info();
-  std::string text = "cardea 0.1 (Kubernetes 1.36)";
-  if (build.commit.empty()) return text;
-  text += cat(", commit ", std::string_view(build.commit).substr(0, 12));
-  return build.tree_state == "clean" ? cat(text, " of ", std::string_view(build.date).substr(0, 10))
-                                     : cat(text, " with changes");
+  std::string text = "cardea " CARDEA_VERSION " (Kubernetes 1.36)";
+  if (!build.commit.empty()) {
+    text += cat(", commit ", std::string_view(build.commit).substr(0, 12));
+    text += build.tree_state == "clean" ? cat(" of ", std::string_view(build.date).substr(0, 10))
+                                        : " with changes";
+  }
+  return cat(text, ", built with clang ", __clang_major__, ".", __clang_minor__);
 }
 
 int version_command(int argc, char** argv) {
@@ -48,6 +52,7 @@ constexpr Command kCommands[] = {
      migrate_oidc_flags_command},
     {"policy migrate", "prints what policy documents mean as RBAC objects and access policies",
      policy_migrate_command},
+    {"store verify", "looks for damage in a server's database", store_verify_command},
     {"version", "prints the version", version_command},
 };
 

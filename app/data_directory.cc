@@ -32,8 +32,16 @@ Result<void> write_file(const std::string& path, const std::string& text, mode_t
   return {};
 }
 
+// Where everybody on the machine can read a key, it is nobody's.
+Result<void> check_private(const std::string& path) {
+  if (!others_can_read(path)) return {};
+  return fail(internal_error(cat("`", path, "` is a private key that others can read: `chmod 600 ",
+                                 path, "`, and consider it known")));
+}
+
 Result<Identity> load_or(const std::string& stem, auto make, auto is_good) {
   if (fs::exists(stem + ".crt") && fs::exists(stem + ".key")) {
+    if (auto ok = check_private(stem + ".key"); !ok) return fail(ok.error());
     auto certificate = read_file(stem + ".crt");
     auto key = read_file(stem + ".key");
     if (!certificate) return fail(certificate.error());
@@ -83,11 +91,19 @@ std::string kubeconfig(const DataDirectoryRequest& request, const Identity& auth
 
 Result<std::string> keep_secret(const std::string& path,
                                 const std::function<Result<std::string>()>& make) {
-  if (fs::exists(path)) return read_file(path);
+  if (fs::exists(path)) {
+    if (auto ok = check_private(path); !ok) return fail(ok.error());
+    return read_file(path);
+  }
   Result<std::string> made = make();
   if (!made) return made;
   if (auto ok = write_file(path, *made, 0600); !ok) return fail(ok.error());
   return made;
+}
+
+bool others_can_read(const std::string& path) {
+  struct stat found{};
+  return ::stat(path.c_str(), &found) == 0 && (found.st_mode & (S_IRWXG | S_IRWXO)) != 0;
 }
 
 std::string own_url(const std::string& bind_address, std::uint16_t port) {
@@ -130,14 +146,34 @@ Result<DataDirectory> prepare_data_directory(const DataDirectoryRequest& request
                         },
                         [&](const std::string& certificate) { return fits(certificate, wanted); });
   if (!server) return fail(server.error());
-  auto admin = load_or((dir / "admin").string(), [&] {
-    return issue(*authority, {.common_name = "admin", .organizations = {"system:masters"}});
-  });
+  // A year: whoever copies the key of an administrator does not have it for ever. It is made anew
+  // at a start within its last month.
+  const CertificateRequest administrator{
+      .common_name = "admin", .organizations = {"system:masters"}, .days = 365};
+  auto admin = load_or(
+      (dir / "admin").string(), [&] { return issue(*authority, administrator); },
+      [&](const std::string& certificate) { return fits(certificate, administrator); });
   if (!admin) return fail(admin.error());
+  // Not the CA of clients: servers behind this one believe whatever its clients say.
+  auto front_authority = load_or((dir / "front-proxy-ca").string(),
+                                 [] { return make_authority("cardea-front-proxy-ca"); });
+  if (!front_authority) return fail(front_authority.error());
+  const CertificateRequest front_request{.common_name = kFrontProxyName, .is_own = true};
+  auto front = load_or((dir / "front-proxy-client").string(),
+                       [&] { return issue(*front_authority, front_request); },
+                       [&](const std::string& c) { return fits(c, front_request); });
+  if (!front) return fail(front.error());
   std::string path = (dir / "admin.kubeconfig").string();
-  if (auto ok = write_file(path, kubeconfig(request, *authority, *admin), 0600); !ok)
-    return fail(ok.error());
-  return DataDirectory{request.path, *authority, *server, path};
+  const std::string text = kubeconfig(request, *authority, *admin);
+  // On a full disk nothing can be written, and need not be.
+  if (auto known = read_file(path); !known || *known != text)
+    if (auto ok = write_file(path, text, 0600); !ok) return fail(ok.error());
+  return DataDirectory{.path = request.path,
+                       .authority = *authority,
+                       .server = *server,
+                       .front_proxy_authority = *front_authority,
+                       .front_proxy = *front,
+                       .kubeconfig_path = path};
 }
 
 }  // namespace cardea::app

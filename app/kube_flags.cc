@@ -25,27 +25,20 @@ constexpr auto kSwitch = Form::kSwitch;
 constexpr auto kAccepted = Fate::kAccepted;
 constexpr auto kRefused = Fate::kRefused;
 
-constexpr std::string_view kEtcd = "objects are in the store of --data-dir, not in etcd";
+constexpr std::string_view
+    kEtcd = "all objects are in one store: that of --etcd-servers, or of --data-dir";
 constexpr std::string_view kNoPools = "each object is written once, by the store";
 constexpr std::string_view kMetrics = "every metric is shown, with all of its labels";
 constexpr std::string_view kEmulation = "Cardea serves one version of Kubernetes' API";
 constexpr std::string_view kLogs = "the log has one stream, which is not buffered";
 constexpr std::string_view kCoordinated = "Cardea elects no leaders for other programs";
 constexpr std::string_view kPeers = "requests are not handed on to other replicas";
-constexpr std::string_view kAggregation = "requests are not handed on to other API servers";
 
 constexpr Row kRows[] = {
     // Storage.
-    {"--etcd-servers", kText, kRefused, kEtcd, ""},
     {"--etcd-servers-overrides", kText, kRefused, kEtcd, ""},
-    {"--etcd-prefix", kText, kAccepted, kEtcd, "/registry"},
-    {"--etcd-cafile", kText, kAccepted, kEtcd, ""},
-    {"--etcd-certfile", kText, kAccepted, kEtcd, ""},
-    {"--etcd-keyfile", kText, kAccepted, kEtcd, ""},
-    {"--etcd-compaction-interval", kText, kAccepted, kEtcd, "5m0s 5m"},
     {"--etcd-count-metric-poll-period", kText, kAccepted, kEtcd, "1m0s 1m"},
     {"--etcd-db-metric-poll-interval", kText, kAccepted, kEtcd, "30s"},
-    {"--etcd-healthcheck-timeout", kText, kAccepted, kEtcd, "2s"},
     {"--etcd-readycheck-timeout", kText, kAccepted, kEtcd, "2s"},
     {"--lease-reuse-duration-seconds", kText, kAccepted, kEtcd, "60"},
     {"--storage-backend", kText, kRefused, kEtcd, ""},
@@ -75,11 +68,6 @@ constexpr Row kRows[] = {
     {"--strict-transport-security-directives", kText, kAccepted,
      "the server sends no Strict-Transport-Security header", ""},
     {"--livez-grace-period", kText, kAccepted, "the server listens only when it is alive", "0s 0"},
-    {"--max-requests-inflight", kText, kAccepted, "the number of requests is not limited", ""},
-    {"--max-mutating-requests-inflight", kText, kAccepted, "the number of requests is not limited",
-     ""},
-    {"--enable-priority-and-fairness", kSwitch, kAccepted,
-     "FlowSchemas and PriorityLevelConfigurations are stored and not obeyed", "false"},
     {"--max-connection-bytes-per-sec", kText, kAccepted, "the rate is not limited", "0"},
     {"--shutdown-send-retry-after", kSwitch, kAccepted,
      "a server that stops finishes its requests and accepts no new ones", "false"},
@@ -113,10 +101,6 @@ constexpr Row kRows[] = {
      "connections to webhooks and issuers are direct; a network policy that relies on the proxy "
      "would be bypassed",
      ""},
-    {"--proxy-client-cert-file", kText, kAccepted, kAggregation, ""},
-    {"--proxy-client-key-file", kText, kAccepted, kAggregation, ""},
-    {"--enable-aggregator-routing", kSwitch, kAccepted, kAggregation, "false"},
-    {"--aggregator-reject-forwarding-redirect", kSwitch, kAccepted, kAggregation, "true"},
     {"--peer-advertise-ip", kText, kAccepted, kPeers, ""},
     {"--peer-advertise-port", kText, kAccepted, kPeers, ""},
     {"--peer-ca-file", kText, kAccepted, kPeers, ""},

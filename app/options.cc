@@ -18,10 +18,13 @@ namespace {
 
 constexpr std::string_view kModes[] = {"AlwaysAllow", "AlwaysDeny", "ABAC",   "Webhook",
                                        "RBAC",        "Node",       "Access", "Policy"};
-constexpr std::string_view kSwitches[] = {"--allow-privileged",
+constexpr std::string_view kSwitches[] = {"--aggregator-reject-forwarding-redirect",
+                                          "--allow-privileged",
                                           "--anonymous-auth",
                                           "--disable-http2-serving",
+                                          "--enable-aggregator-routing",
                                           "--enable-bootstrap-token-auth",
+                                          "--enable-priority-and-fairness",
                                           "--service-account-extend-token-expiration",
                                           "--service-account-lookup"};
 
@@ -36,7 +39,9 @@ struct RawLists {
   std::string log_format = "text", logging_format;
   std::string event_ttl = "1h0m0s";
   ServingFlags serving;
+  StorageFlags storage;
   BackendFlags backends;
+  BridgeFlags bridge;
   bool lookup = true;
   bool is_mode_given = false;
 };
@@ -176,6 +181,9 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
       ->group("Serving")
       ->capture_default_str();
   declare_serving(app, lists.serving);
+  declare_storage(app, lists.storage);
+  app.add_flag("--ui", o.ui, "serves a page for browsers under /ui/, which shows who may do what")
+      ->group("Serving");
   app.add_option("--insecure-bench-port", o.insecure_bench_port,
                  "a port for plain HTTP on loopback, for benchmarks")
       ->type_name("PORT")
@@ -240,6 +248,7 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
 
   declare_audit(app, o.audit);
   declare_backends(app, lists.backends);
+  declare_bridge(app, lists.bridge);
 
   text("--admission-control-config-file", o.admission_config_file, "FILE",
        "an AdmissionConfiguration: the defaults and exemptions of PodSecurity, and what "
@@ -413,9 +422,15 @@ Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_ano
   auto serving = read_serving(lists.serving);
   if (!serving) return fail(serving.error());
   o.serving = std::move(*serving);
+  auto storage = read_storage(lists.storage);
+  if (!storage) return fail(storage.error());
+  o.storage = std::move(*storage);
   auto backends = read_backends(lists.backends);
   if (!backends) return fail(backends.error());
   o.backends = std::move(*backends);
+  auto bridge = read_bridge(lists.bridge);
+  if (!bridge) return fail(bridge.error());
+  o.bridge = std::move(*bridge);
   o.authentication.anonymous_auth_given = asked_for_anonymous;
   o.authorization_modes = flatten(lists.modes);
   o.enable_admission_plugins = flatten(lists.enable);
@@ -437,6 +452,8 @@ Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_ano
     return fail(
         bad_request("the gate ConditionalAuthorization, which is on, needs the admission plugin "
                     "`AuthorizationConditionsEnforcer`: no other plugin enforces the conditions"));
+  if (o.bridge.is_on() && !o.gates.on("ConditionalAuthorization"))
+    return fail(bad_request("--bridge-kubeconfig needs the gate ConditionalAuthorization"));
   auto controllers = rest::select_controllers(flatten(lists.controllers));
   if (!controllers) return fail(bad_request(cat("--controllers: ", controllers.error().message)));
   o.controllers = std::move(*controllers);

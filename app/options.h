@@ -8,8 +8,10 @@
 #include "app/audit_options.h"
 #include "app/authentication_options.h"
 #include "app/backend_options.h"
+#include "app/bridge_options.h"
 #include "app/feature_gates.h"
 #include "app/serving_options.h"
+#include "app/storage_options.h"
 #include "base/log.h"
 
 namespace cardea::app {
@@ -31,7 +33,9 @@ struct ServeOptions {
   std::uint16_t secure_port = 6443;
   std::string tls_cert_file, tls_private_key_file, client_ca_file;
   ServingOptions serving;
+  StorageOptions storage;
   BackendOptions backends;
+  BridgeOptions bridge;
   std::string token_auth_file;
   AuthenticationOptions authentication;
   std::vector<std::string> authorization_modes = {"Node", "Access", "Policy", "RBAC"};
@@ -52,6 +56,7 @@ struct ServeOptions {
   bool allow_privileged = false;
   bool dra_admin_access_policy = false;
   bool anonymous_auth = true;
+  bool ui = false;  // whether the page under /ui/ is served
   int verbosity = 0;
   LogFormat log_format = LogFormat::kText;
   std::uint32_t http2_max_streams_per_connection = 100;

@@ -44,6 +44,26 @@ TEST(ServeOptions, NoFlagsAreEnough) {
   EXPECT_FALSE(o.options().allow_privileged);
 }
 
+TEST(ServeOptions, TheBridgeIsOffUntilItKnowsAClusterAndItsAskers) {
+  EXPECT_FALSE(parse({}).options().bridge.is_on());
+  EXPECT_EQ(parse({"--bridge-kubeconfig=c"}).status(), 2) << "nobody asks";
+  EXPECT_EQ(parse({"--bridge-askers=kube"}).status(), 2) << "no cluster";
+  EXPECT_EQ(parse({"--bridge-kubeconfig=c", "--bridge-askers=kube", "--bridge-webhook=x"}).status(),
+            2);
+  EXPECT_EQ(parse({"--bridge-kubeconfig=c", "--bridge-askers=kube",
+                   "--feature-gates=ConditionalAuthorization=false"})
+                .status(),
+            2);
+  for (const char* age : {"--bridge-max-check-age=0s", "--bridge-max-check-age=2h",
+                          "--bridge-longest-request=0s", "--bridge-longest-request=x"})
+    EXPECT_EQ(parse({age}).status(), 2) << age;
+  Outcome o = parse({"--bridge-kubeconfig=c", "--bridge-askers=kube,other"});
+  ASSERT_EQ(o.status(), -1) << o.err;
+  EXPECT_THAT(o.options().bridge.askers, ElementsAre("kube", "other"));
+  EXPECT_EQ(o.options().bridge.configuration, "cardea-bridge");
+  EXPECT_EQ(o.options().bridge.webhook, "bridge.cardea.dev");
+}
+
 TEST(ServeOptions, TheLineThatConversationsAreReplayedAgainstIsUnderstood) {
   Outcome o = parse({"--data-dir", "D", "--secure-port", "7000", "--bind-address", "127.0.0.1",
                      "--token-auth-file", "users.csv", "--authorization-mode=Node,RBAC",
@@ -147,6 +167,7 @@ TEST(ServeOptions, HelpNamesEveryFlag) {
                            "--service-node-port-range",
                            "--allow-privileged",
                            "--anonymous-auth",
+                           "--ui ",
                            "--v "})
     EXPECT_THAT(o.out, HasSubstr(flag));
 }
@@ -391,17 +412,49 @@ TEST(ServeOptions, ALineFromKubeadmIsUnderstood) {
   ASSERT_EQ(o.status(), -1) << o.err;
   EXPECT_EQ(o.options().serving.advertise_address, "192.0.2.10");
   EXPECT_TRUE(o.options().authentication.bootstrap_tokens);
-  EXPECT_THAT(o.options().warnings, SizeIs(2)) << "one for each flag that has no effect";
-  EXPECT_THAT(o.options().warnings[0], HasSubstr("--proxy-client-cert-file has no effect: "));
+  EXPECT_THAT(o.options().warnings, IsEmpty());
+  EXPECT_EQ(o.options().backends.proxy_client_certificate,
+            "/etc/kubernetes/pki/front-proxy-client.crt");
   EXPECT_THAT(o.options().backends.kubelet_preferred_address_types,
               testing::ElementsAre("InternalIP", "ExternalIP", "Hostname"));
 }
 
+TEST(ServeOptions, EtcdIsNamedAsKubernetesNamesIt) {
+  Outcome o = parse({"--etcd-servers=https://10.0.0.1:2379,https://10.0.0.2:2379",
+                     "--etcd-prefix=/mine", "--etcd-cafile=/ca", "--etcd-certfile=/crt",
+                     "--etcd-keyfile=/key", "--etcd-compaction-interval=1m",
+                     "--authorization-staleness=500ms"});
+  ASSERT_EQ(o.status(), -1) << o.err;
+  const StorageOptions& storage = o.options().storage;
+  EXPECT_THAT(storage.etcd_servers,
+              testing::ElementsAre("https://10.0.0.1:2379", "https://10.0.0.2:2379"));
+  EXPECT_EQ(storage.etcd_prefix, "/mine");
+  EXPECT_EQ(storage.etcd_compaction_interval, std::chrono::minutes(1));
+  EXPECT_EQ(storage.authorization_staleness, std::chrono::milliseconds(500));
+  EXPECT_FALSE(parse({}).options().storage.is_etcd());
+  for (const char* wrong :
+       {"--etcd-servers=10.0.0.1:2379", "--etcd-servers=https://a/b", "--etcd-prefix=/",
+        "--etcd-certfile=/crt", "--authorization-staleness=0", "--etcd-compaction-interval=x"})
+    EXPECT_EQ(parse({wrong}).status(), 2) << wrong;
+}
+
+TEST(ServeOptions, OtherApiServersAreReachedAsInKubernetes) {
+  Outcome o = parse(
+      {"--enable-aggregator-routing", "--aggregator-reject-forwarding-redirect=false"});
+  ASSERT_EQ(o.status(), -1) << o.err;
+  EXPECT_TRUE(o.options().backends.by_endpoints);
+  EXPECT_FALSE(o.options().backends.refuses_redirects);
+  Outcome plain = parse({});
+  EXPECT_FALSE(plain.options().backends.by_endpoints);
+  EXPECT_TRUE(plain.options().backends.refuses_redirects);
+  EXPECT_EQ(parse({"--proxy-client-cert-file=a"}).status(), 2) << "a certificate needs its key";
+}
+
 TEST(ServeOptions, AFlagThatWouldBeUnsafeToIgnoreIsRefusedWithTheReason) {
-  for (const char* flag :
-       {"--etcd-servers=https://127.0.0.1:2379", "--encryption-provider-config=/etc/keys.yaml",
-        "--egress-selector-config-file=/etc/egress.yaml",
-        "--authorization-policy-file=/etc/abac.jsonl"}) {
+  for (const char* flag : {"--etcd-servers-overrides=/events#https://127.0.0.1:2379",
+                           "--encryption-provider-config=/etc/keys.yaml",
+                           "--egress-selector-config-file=/etc/egress.yaml",
+                           "--authorization-policy-file=/etc/abac.jsonl"}) {
     Outcome o = parse({flag});
     EXPECT_EQ(o.status(), 2) << flag;
     EXPECT_THAT(o.err, HasSubstr(" is refused: ")) << flag;
@@ -427,6 +480,20 @@ TEST(ServeOptions, TimesAndChancesAreChecked) {
         "--request-timeout=9999h", "--min-request-timeout=-1", "--goaway-chance=0.5",
         "--goaway-chance=-1", "--goaway-chance=nan", "--default-not-ready-toleration-seconds=-1"})
     EXPECT_EQ(parse({wrong}).status(), 2) << wrong;
+}
+
+TEST(ServeOptions, SeatsAreChecked) {
+  const Outcome plain = parse({});
+  EXPECT_TRUE(plain.options().serving.priority_and_fairness);
+  EXPECT_EQ(plain.options().serving.max_requests_inflight, 400);
+  EXPECT_EQ(plain.options().serving.max_mutating_requests_inflight, 200);
+  const Outcome off = parse({"--enable-priority-and-fairness=false", "--max-requests-inflight=0",
+                             "--max-mutating-requests-inflight=0"});
+  ASSERT_EQ(off.status(), -1) << off.err;
+  EXPECT_FALSE(off.options().serving.priority_and_fairness);
+  EXPECT_EQ(parse({"--max-requests-inflight=0", "--max-mutating-requests-inflight=0"}).status(), 2);
+  EXPECT_EQ(parse({"--max-requests-inflight=-1"}).status(), 2);
+  EXPECT_EQ(parse({"--max-mutating-requests-inflight=many"}).status(), 2);
 }
 
 TEST(RuntimeConfig, NarrowKeysWinOverWideOnes) {

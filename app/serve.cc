@@ -1,10 +1,13 @@
 #include "app/serve.h"
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 
 #include "app/admission_settings.h"
@@ -13,11 +16,15 @@
 #include "app/authorizer_chain.h"
 #include "app/build_info.h"
 #include "app/data_directory.h"
+#include "app/housekeeping.h"
 #include "app/machine.h"
 #include "app/options.h"
 #include "app/policy_config.h"
 #include "app/runtime_config.h"
+#include "app/sandbox.h"
 #include "app/server_identity.h"
+#include "app/service_notice.h"
+#include "app/ui_pages.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "catalog/kinds/core/service_ranges.h"
@@ -29,6 +36,8 @@
 #include "rest/boot/dra_admin_policy.h"
 #include "rest/controllers/controllers.h"
 #include "rest/policy/master_namespace.h"
+#include "rest/policy_keys.h"
+#include "store/etcd/etcd_store.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace cardea::app {
@@ -63,27 +72,87 @@ struct Ground {
   std::unique_ptr<store::Store> store;
   DataDirectory data;
   SystemRandom random;
+  const std::string server_id = make_uid(random);
   rest::Metrics metrics;
   net::Loops calls{1};  // where the server waits for others: webhooks, issuers
   net::Dialer dialer;
   // Nodes choose their names, so a name that is never found must not keep webhooks waiting.
   net::Dialer backend_dialer;
-  net::FileWatch files;  // on a thread of its own
+  net::Dialer aggregation_dialer;  // the same for names of services
+  net::FileWatch files;            // on a thread of its own
   std::shared_ptr<net::TlsServer> tls;
   Authentication authentication;
   std::unique_ptr<audit::Auditor> auditor;  // null: nothing is audited
   std::unique_ptr<rest::Backends> backends;
+  std::unique_ptr<rest::bridge::Bridge> bridge;  // null: no cluster gets bridged answers
   rest::NamespacePolicySettings namespace_policy;
 
   upstream::WebhookSurroundings surroundings() {
-    return {calls.at(0), dialer, files, clock, random, metrics.registry()};
+    return {calls.at(0), dialer, files, clock, random, metrics.registry(), server_id};
   }
 };
+
+Result<std::unique_ptr<store::Store>> open_etcd(const ServeOptions& options, const Log& log) {
+  const StorageOptions& o = options.storage;
+  store::EtcdOptions etcd{
+      .endpoints = o.etcd_servers,
+      .prefix = o.etcd_prefix,
+      .marked = rest::policy_prefixes(),
+      .leased = {{"/registry/events/", std::chrono::ceil<std::chrono::seconds>(options.event_ttl)},
+                 {std::string(rest::kLiveServers), rest::kServerTerm}},
+      .compaction_interval = o.etcd_compaction_interval,
+      .confirm_interval = std::max(o.authorization_staleness / 3, std::chrono::milliseconds(20)),
+      .notice = log.lines(LogLevel::kWarning)};
+  auto read = [](const std::string& path, std::string& to) -> Result<void> {
+    if (path.empty()) return {};
+    auto text = read_file(path);
+    if (!text) return fail(text.error());
+    to = std::move(*text);
+    return {};
+  };
+  if (auto ok = read(o.etcd_ca_file, etcd.server_cas); !ok) return fail(ok.error());
+  if (auto ok = read(o.etcd_certificate_file, etcd.certificate); !ok) return fail(ok.error());
+  if (auto ok = read(o.etcd_key_file, etcd.key); !ok) return fail(ok.error());
+  log.write(LogLevel::kInfo, cat("objects are in etcd: ", join(o.etcd_servers, ",")));
+  return store::open_etcd_store(std::move(etcd));
+}
+
+// Written when a server has been ready in this folder: from then on it has a database.
+std::string ready_mark(const std::string& directory) {
+  return (std::filesystem::path(directory) / "store" / "was-ready").string();
+}
+
+// A database that is gone is not a fresh start: everything that was in it would be missing, with
+// nobody told.
+Result<void> check_database(const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::exists(ready_mark(directory), error)) return {};
+  const fs::path file = fs::path(directory) / "store" / "cardea.db";
+  const bool is_there = fs::exists(file, error);
+  if (is_there && !fs::is_empty(file, error)) return {};
+  return fail(
+      internal_error(cat("the database `", file.string(), "` is ", is_there ? "empty" : "missing",
+                         ", but there was one: restore it, or remove `", ready_mark(directory),
+                         "` to start with an empty one")));
+}
+
+Result<void> set_ready_mark(const std::string& directory) {
+  const std::string path = ready_mark(directory);
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) return {};
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  const bool ok = file >= 0 && ::fsync(file) == 0;
+  if (file >= 0) ::close(file);
+  if (ok) return {};
+  return fail(internal_error(cat("cannot write `", path, "`: ", std::strerror(errno))));
+}
 
 Result<std::unique_ptr<store::Store>> open_store(const std::string& directory) {
   std::error_code made;
   std::filesystem::create_directories(directory, made);
   if (made) return fail(internal_error(cat("cannot make `", directory, "`: ", made.message())));
+  if (auto ok = check_database(directory); !ok) return fail(ok.error());
   return store::open_sqlite_store(
       {.directory = (std::filesystem::path(directory) / "store").string()});
 }
@@ -112,7 +181,11 @@ std::string first_service_address(const catalog::ServiceRanges& ranges) {
 
 Result<void> open_ground(ServeOptions& o, const std::string& service_address, Ground& g) {
   // The store first: a server that does not get it must not touch the rest of the directory.
-  if (auto ok = take(open_store(o.data_dir), g.store); !ok) return ok;
+  std::error_code made;
+  std::filesystem::create_directories(o.data_dir, made);
+  if (made) return fail(internal_error(cat("cannot make `", o.data_dir, "`: ", made.message())));
+  auto store = o.storage.is_etcd() ? open_etcd(o, g.log) : open_store(o.data_dir);
+  if (auto ok = take(std::move(store), g.store); !ok) return ok;
   std::vector<std::string> names = o.serving.cert_sans;
   names.push_back(advertised(o));
   names.push_back(o.serving.external_hostname);
@@ -127,6 +200,7 @@ Result<void> open_ground(ServeOptions& o, const std::string& service_address, Gr
   o.anonymous_auth = g.authentication.jwt.anonymous != nullptr;
   if (auto ok = take(make_auditor(o.audit, g.surroundings(), g.log), g.auditor); !ok) return ok;
   if (auto ok = take(make_backends(o.backends, g.backend_dialer), g.backends); !ok) return ok;
+  if (auto ok = take(make_bridge(o.bridge, g.surroundings(), g.log), g.bridge); !ok) return ok;
   return take(namespace_policy_settings(o), g.namespace_policy);
 }
 
@@ -142,6 +216,8 @@ Result<std::unique_ptr<rest::ApiServer>> make_api_server(const ServeOptions& o, 
   if (!settings) return fail(settings.error());
   auto served = RuntimeConfig::parse(o.runtime_config, *catalog::Catalog::builtin(kOwnFeatures));
   if (!served) return fail(served.error());
+  auto aggregation = aggregation_settings(o.backends, g.data.front_proxy);
+  if (!aggregation) return fail(internal_error(aggregation.error().message));
   auto server = rest::ApiServer::make(
       {.store = *g.store,
        .clock = g.clock,
@@ -168,8 +244,20 @@ Result<std::unique_ptr<rest::ApiServer>> make_api_server(const ServeOptions& o, 
            [config = std::move(*served)](const catalog::Resource& r) { return config.is_off(r); },
        .request_timeout = o.serving.request_timeout,
        .min_request_timeout = o.serving.min_request_timeout,
+       .stream_reauthorization_period = o.serving.stream_reauthorization_period,
+       .authorization_staleness = o.storage.authorization_staleness,
+       // It is asked three times in the time of staleness.
+       .store_silence = o.storage.etcd_health_timeout + o.storage.authorization_staleness / 3,
+       .fairness = {.is_fair = o.serving.priority_and_fairness,
+                    .reads = o.serving.max_requests_inflight,
+                    .writes = o.serving.max_mutating_requests_inflight},
        .service_account_tokens = g.authentication.service_account_tokens.get(),
+       .secret = g.authentication.secret,
+       .server_id = g.server_id,
+       .bridge = g.bridge.get(),
        .backends = g.backends.get(),
+       .aggregation = std::move(*aggregation),
+       .aggregation_dialer = &g.aggregation_dialer,
        .auditor = g.auditor.get(),
        .more_metrics = [&m = *g.authentication.jwt.metrics](MetricPrinter& out) { m.print(out); },
        .log = &g.log});
@@ -195,15 +283,18 @@ Result<void> boot(const ServeOptions& o, const catalog::ServiceRanges& ranges, c
   const std::string address = advertised(o);
   std::vector<std::string> cidrs;
   for (const catalog::ServiceRange& range : ranges.ranges) cidrs.push_back(range.text());
-  auto booted = rest::bootstrap(api, *server.catalog().get(),
-                                {.service_ranges = std::move(cidrs),
-                                 .service_address = first_service_address(ranges),
-                                 .server_address = is_for_others(address) ? address : "",
-                                 .server_port = o.secure_port,
-                                 .authentication = std::move(*facts),
-                                 .now = rfc3339(g.clock.now())});
+  auto booted = rest::bootstrap(
+      api, *server.catalog().get(),
+      {.service_ranges = std::move(cidrs),
+       .service_address = first_service_address(ranges),
+       // On a shared store a controller writes those of all servers.
+       .server_address = is_for_others(address) && !o.storage.is_etcd() ? address : "",
+       .server_port = o.secure_port,
+       .authentication = std::move(*facts),
+       .now = rfc3339(g.clock.now())});
   if (!booted) return booted;
-  if (auto ok = rest::reconcile_default_roles(api); !ok) return ok;
+  if (auto ok = rest::reconcile_default_roles(api, o.gates.on("ConditionalAuthorization")); !ok)
+    return ok;
   if (has_namespace_policy(*server.services().authorizer.get()))
     if (auto ok = rest::policy::ensure_master_namespace(api, o.policy_master_namespace); !ok)
       return ok;
@@ -221,8 +312,32 @@ Result<std::string> trusted_authority(const ServeOptions& o, const DataDirectory
   return read_file(o.tls_cert_file);
 }
 
-http::ServerOptions server_options(const ServeOptions& o, MetricRegistry& metrics) {
+// How many connections there may be, so that descriptors stay free for the database, for files that
+// are read again, for webhooks, and for an administrator on this machine.
+std::size_t connections_for_descriptors() {
+  constexpr rlim_t kOfTheServer = 192;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  if (limit.rlim_cur < limit.rlim_max) {
+    rlimit raised = limit;
+    raised.rlim_cur = limit.rlim_max;
+    if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+  }
+  if (limit.rlim_cur == RLIM_INFINITY) return 0;
+  return limit.rlim_cur > 2 * kOfTheServer ? limit.rlim_cur - kOfTheServer : limit.rlim_cur / 2;
+}
+
+http::ServerOptions server_options(const ServeOptions& o, const Log& log, MetricRegistry& metrics) {
+  constexpr std::size_t kForAdministrators = 32;
   http::ServerOptions options;
+  const std::size_t possible = connections_for_descriptors();
+  options.max_connections = o.serving.max_connections ? o.serving.max_connections : possible;
+  options.reserved_connections = kForAdministrators;
+  options.max_connections_per_address = o.serving.max_connections_per_address;
+  options.warn = [&log](const std::string& line) { log.write(LogLevel::kWarning, line); };
+  options.refused_connections = &metrics.counter(
+      {"cardea_connections_refused_total",
+       "Connections that were closed at once: there were too many, altogether or of one address."});
   options.body_timeout = o.serving.request_timeout;
   options.late_body = rest::pipeline::kTooLate;
   options.goaway_chance = o.serving.goaway_chance;
@@ -251,11 +366,62 @@ rest::ControllerContext controller_context(Ground& g, rest::ApiServer& api) {
           .clock = g.clock,
           .log = g.log.lines(LogLevel::kDebug),
           .notice = g.log.lines(LogLevel::kInfo),
-          .metrics = &g.metrics.registry()};
+          .metrics = &g.metrics.registry(),
+          .aggregator = api.aggregator()};
+}
+
+// What took effect, or nothing where it is off.
+Result<std::string> protect(const ServeOptions& o, const std::vector<std::string>& arguments) {
+  using Sandbox = ServingOptions::Sandbox;
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  constexpr bool kIsInstrumented = true;  // sanitizers trace the process and start a symbolizer
+#else
+  constexpr bool kIsInstrumented = false;
+#endif
+#else
+  constexpr bool kIsInstrumented = false;
+#endif
+  const bool is_forced = o.serving.sandbox == Sandbox::kOn;
+  if (o.serving.sandbox == Sandbox::kOff || (kIsInstrumented && !is_forced)) return "";
+  std::error_code made;
+  std::filesystem::create_directories(o.data_dir, made);  // what is not there cannot be allowed
+  auto entered = enter_sandbox(sandbox_plan(o.data_dir, o.audit.log_path, arguments));
+  if (!entered && !is_forced) return entered.error().message;
+  return entered;
+}
+
+// What works, and should not stay so.
+void warn_of_dangers(const ServeOptions& o, const Log& log) {
+  if (::geteuid() == 0)
+    log.write(LogLevel::kWarning,
+              "running as root, which a server does not need: use a user of its own");
+  std::vector<std::string> keys = {o.tls_private_key_file,
+                                   o.authentication.service_account_signing_key_file};
+  for (const NamedCertificateFiles& named : o.serving.named_certificates) keys.push_back(named.key);
+  for (const std::string& key : keys)
+    if (!key.empty() && others_can_read(key))
+      log.write(LogLevel::kWarning, cat("others can read the private key `", key, "`"));
+}
+
+std::vector<Housekeeping::Certificate> certificates_of(const ServeOptions& o,
+                                                       const DataDirectory& data) {
+  const std::filesystem::path folder(data.path);
+  std::vector<Housekeeping::Certificate> out = {
+      {"serving", o.tls_cert_file.empty() ? (folder / "server.crt").string() : o.tls_cert_file},
+      {"authority", (folder / "ca.crt").string()},
+      {"administrator", (folder / "admin.crt").string()}};
+  if (!o.client_ca_file.empty()) out.push_back({"client-ca", o.client_ca_file});
+  if (const std::string& file = o.authentication.requestheader_client_ca_file; !file.empty())
+    out.push_back({"front-proxy-ca", file});
+  for (const NamedCertificateFiles& named : o.serving.named_certificates)
+    out.push_back({"serving", named.certificate});
+  return out;
 }
 
 void stop(Ground& g, rest::ApiServer& api, rest::Controllers& controllers, http::Server& server) {
   controllers.stop();
+  if (g.bridge) g.bridge->stop();
   api.stop();
   server.stop(std::chrono::seconds(5));
   if (g.auditor) g.auditor->stop(std::chrono::seconds(10));
@@ -269,9 +435,11 @@ int serve(int argc, char** argv) {
   if (auto* status = std::get_if<int>(&parsed)) return *status;
   ServeOptions& o = std::get<ServeOptions>(parsed);
   net::Signals signals({SIGINT, SIGTERM});
+  auto sandbox = protect(o, {argv + 1, argv + argc});  // before there are other threads
   Ground ground(o);
   const Log& log = ground.log;
   for (const std::string& w : o.warnings) log.write(LogLevel::kWarning, w);
+  if (!sandbox) return refuse(log, sandbox.error());
   auto ranges = catalog::ServiceRanges::parse(o.service_cluster_ip_range);
   if (!ranges) return misuse(log, ranges.error());
   if (auto ok = open_ground(o, first_service_address(*ranges), ground); !ok)
@@ -281,11 +449,20 @@ int serve(int argc, char** argv) {
     return made.error().reason == Reason::kBadRequest ? misuse(log, made.error())
                                                       : refuse(log, made.error());
   rest::ApiServer& api = **made;
-  http::Server server(api.loops(), api.gateway(), server_options(o, ground.metrics.registry()));
+  UiPages pages(api.gateway());
+  http::Handler& handler = o.ui ? static_cast<http::Handler&>(pages) : api.gateway();
+  http::Server server(api.loops(), handler, server_options(o, log, ground.metrics.registry()));
   rest::Health::Stage& booted = api.health().add_stage("bootstrap");
   rest::Health::Stage& controlled = api.health().add_stage("controllers");
-  if (auto ok = boot(o, *ranges, ground, api); !ok) return refuse(log, ok.error());
+  const bool is_new = ground.store->current_revision() == 1;
+  if (auto ok = boot(o, *ranges, ground, api); !ok) {
+    // A full disk is no reason to serve nothing: what is missing is made at the next start.
+    if (is_new || ok.error().reason != Reason::kServiceUnavailable) return refuse(log, ok.error());
+    log.write(LogLevel::kError, ok.error().message);
+  }
   booted.reach();
+  auto facts = authentication_facts(o, ground.data);
+  if (!facts) return refuse(log, facts.error());
   auto trusted = trusted_authority(o, ground.data);
   if (!trusted) return refuse(log, trusted.error());
   // No request is answered before the policy is complete.
@@ -295,14 +472,28 @@ int serve(int argc, char** argv) {
       {.names = o.controllers,
        .lasting = o.lasting_controllers,
        .ca = *trusted,
-       .event_ttl = o.event_ttl,
+       .event_ttl = o.storage.is_etcd() ? std::chrono::nanoseconds(0) : o.event_ttl,
        .identity = own_identity(ground.random, is_for_others(advertised(o))
                                                    ? cat(advertised(o), ":", o.secure_port)
-                                                   : "")});
+                                                   : ""),
+       .authentication = std::move(*facts),
+       .is_elected = o.storage.is_etcd(),
+       .address = o.storage.is_etcd() && is_for_others(advertised(o)) ? advertised(o) : "",
+       .port = o.secure_port});
   if (auto ok = controllers.start(); !ok) return refuse(log, ok.error());
   controlled.reach();
+  if (ground.bridge) ground.bridge->start();
+  if (!o.storage.is_etcd())
+    if (auto ok = set_ready_mark(o.data_dir); !ok)
+      log.write(LogLevel::kWarning, ok.error().message);
+  const Housekeeping housekeeping(log, ground.metrics.registry(), *ground.store,
+                                  certificates_of(o, ground.data));
+  if (!sandbox->empty()) log.write(LogLevel::kInfo, *sandbox);
+  warn_of_dangers(o, log);
   log.write(LogLevel::kInfo, cat("ready on https://", o.bind_address, ":", o.secure_port));
+  notify_starter("READY=1");
   signals.wait();
+  notify_starter("STOPPING=1");
   if (o.serving.shutdown_delay > std::chrono::nanoseconds(0)) {
     api.set_stopping();
     log.write(LogLevel::kInfo, "told to stop; serving on for --shutdown-delay-duration");

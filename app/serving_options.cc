@@ -100,6 +100,10 @@ void declare_serving(CLI::App& app, ServingFlags& f) {
       ->type_name("SECONDS")
       ->group(kGroup)
       ->capture_default_str();
+  text("--stream-reauthorization-period", f.stream_reauthorization, "DURATION",
+       "after how long the server asks again whether an open exec, attach, port-forward, log, "
+       "proxied connection or watch is still allowed, and ends it if not; 0: never, as Kubernetes "
+       "(default: 10s)");
   app.add_option(
          "--goaway-chance", f.goaway_chance,
          "the chance, up to 0.02, that a request ends its HTTP/2 connection, so that clients "
@@ -107,6 +111,38 @@ void declare_serving(CLI::App& app, ServingFlags& f) {
       ->type_name("NUMBER")
       ->group(kGroup)
       ->capture_default_str();
+  text("--sandbox", f.sandbox, "WHEN",
+       "whether the server gives up what it does not need (files outside of the data folder and "
+       "those that flags name, starting programs, and more): on, off, or auto: where the kernel "
+       "can (default: auto)");
+  app.add_option(
+         "--max-connections", f.max_connections,
+         "how many connections of clients the server holds; 0: as many as the limit of file "
+         "descriptors leaves, less what the server needs for itself")
+      ->type_name("NUMBER")
+      ->group(kGroup)
+      ->capture_default_str();
+  app.add_option(
+         "--max-connections-per-address", f.max_connections_per_address,
+         "how many of them may come from one address; 0: no limit. Clients behind one proxy "
+         "share its address")
+      ->type_name("NUMBER")
+      ->group(kGroup)
+      ->capture_default_str();
+  auto most = [&](const char* name, int& to, const char* help) {
+    app.add_option(name, to, help)->type_name("NUMBER")->group(kGroup)->capture_default_str();
+  };
+  most("--max-requests-inflight", f.max_requests_inflight,
+       "with --enable-priority-and-fairness: the seats that priority levels share, together with "
+       "--max-mutating-requests-inflight; without: how many reads are served at a time, 0 for any "
+       "number");
+  most("--max-mutating-requests-inflight", f.max_mutating_requests_inflight,
+       "the same; without --enable-priority-and-fairness: how many writes are served at a time");
+  app.add_option("--enable-priority-and-fairness", f.priority_and_fairness,
+                 "whether FlowSchemas and PriorityLevelConfigurations decide whose requests run "
+                 "when there are many")
+      ->group(kGroup)
+      ->default_str("true");
   text("--shutdown-delay-duration", f.shutdown_delay, "DURATION",
        "how long the server goes on serving after it was told to stop, while /readyz says no");
 }
@@ -147,9 +183,38 @@ Result<ServingOptions> read_serving(const ServingFlags& f) {
   if (f.min_request_timeout < 0 || f.min_request_timeout > 86'400 * 365)
     return wrong("--min-request-timeout must be between 0 and a year");
   out.min_request_timeout = static_cast<std::uint32_t>(f.min_request_timeout);
+  auto period = parse_duration(f.stream_reauthorization);
+  if (!period || *period < std::chrono::nanoseconds(0) || *period > std::chrono::hours(24))
+    return wrong(cat("--stream-reauthorization-period `", f.stream_reauthorization,
+                     "` is not a duration between 0 and a day"));
+  out.stream_reauthorization_period = std::chrono::ceil<std::chrono::milliseconds>(*period);
   if (!(f.goaway_chance >= 0 && f.goaway_chance <= 0.02))
     return wrong("--goaway-chance can not be less than 0 or greater than 0.02");
   out.goaway_chance = f.goaway_chance;
+  using Sandbox = ServingOptions::Sandbox;
+  if (f.sandbox == "on")
+    out.sandbox = Sandbox::kOn;
+  else if (f.sandbox == "off")
+    out.sandbox = Sandbox::kOff;
+  else if (f.sandbox != "auto")
+    return wrong(cat("--sandbox `", f.sandbox, "` is none of auto, on, off"));
+  out.max_connections = f.max_connections;
+  out.max_connections_per_address = f.max_connections_per_address;
+  constexpr int kMostInflight = 1'000'000;
+  for (const auto& [flag, number] :
+       {std::pair("--max-requests-inflight", f.max_requests_inflight),
+        std::pair("--max-mutating-requests-inflight", f.max_mutating_requests_inflight)}) {
+    if (number < 0) return wrong(cat(flag, " can not be negative value"));
+    if (number > kMostInflight)
+      return wrong(cat(flag, " must not be more than ", std::to_string(kMostInflight)));
+  }
+  if (f.priority_and_fairness && f.max_requests_inflight + f.max_mutating_requests_inflight == 0)
+    return wrong(
+        "--max-requests-inflight and --max-mutating-requests-inflight must add up to something "
+        "positive");
+  out.max_requests_inflight = f.max_requests_inflight;
+  out.max_mutating_requests_inflight = f.max_mutating_requests_inflight;
+  out.priority_and_fairness = f.priority_and_fairness;
   return out;
 }
 

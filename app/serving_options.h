@@ -29,18 +29,29 @@ struct ServingOptions {
   bool is_http1_only = false;
   std::chrono::nanoseconds shutdown_delay{0};
   std::chrono::milliseconds request_timeout{60'000};
-  std::uint32_t min_request_timeout = 1800;  // seconds
+  std::uint32_t min_request_timeout = 1800;                         // seconds
+  std::chrono::milliseconds stream_reauthorization_period{10'000};  // 0: never
   double goaway_chance = 0;
+  enum class Sandbox : std::uint8_t { kAuto, kOn, kOff };
+  Sandbox sandbox = Sandbox::kAuto;
+  std::size_t max_connections = 0;              // 0: as the limit of descriptors allows
+  std::size_t max_connections_per_address = 0;  // 0: no limit
+  int max_requests_inflight = 400, max_mutating_requests_inflight = 200;  // 0: no limit
+  bool priority_and_fairness = true;
 
   std::vector<std::string> warnings;
 };
 
 // The flags as they stand on the command line. Outlives the reading of the line.
 struct ServingFlags {
-  std::string advertise_address, external_hostname, min_version, shutdown_delay = "0s",
-                                                                 request_timeout = "1m0s";
+  std::string advertise_address, external_hostname, min_version,
+      shutdown_delay = "0s", request_timeout = "1m0s", stream_reauthorization = "10s",
+      sandbox = "auto";
   std::int64_t min_request_timeout = 1800;
   double goaway_chance = 0;
+  std::uint32_t max_connections = 0, max_connections_per_address = 0;
+  int max_requests_inflight = 400, max_mutating_requests_inflight = 200;
+  bool priority_and_fairness = true;
   std::vector<std::string> cert_sans, cipher_suites, sni;
   bool disable_http2 = false;
 };

@@ -9,6 +9,9 @@ if(MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
+# What the loader has resolved can no longer be written to, and no stack holds code.
+add_link_options(-Wl,-z,relro,-z,now,-z,noexecstack)
+
 find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})

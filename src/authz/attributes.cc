@@ -13,7 +13,8 @@ Attributes::Attributes(const User& who, const RequestInfo& what)
       subresource(what.subresource),
       name(what.name),
       path(what.path),
-      selectors(what.selectors.get()) {}
+      selectors(what.selectors.get()),
+      via(what.via) {}
 
 std::string_view OwnedAttributes::keep(std::string_view text) {
   std::size_t at = text_.size();
@@ -24,7 +25,7 @@ std::string_view OwnedAttributes::keep(std::string_view text) {
 OwnedAttributes::OwnedAttributes(const Attributes& from) : user_(from.user), attributes_(user_) {
   text_.reserve(from.verb.size() + from.api_group.size() + from.api_version.size() +
                 from.namespace_name.size() + from.resource.size() + from.subresource.size() +
-                from.name.size() + from.path.size());
+                from.name.size() + from.path.size() + from.via.size());
   attributes_.is_resource_request = from.is_resource_request;
   attributes_.above_namespaces = from.above_namespaces;
   attributes_.takes_conditions = from.takes_conditions;
@@ -36,6 +37,7 @@ OwnedAttributes::OwnedAttributes(const Attributes& from) : user_(from.user), att
   attributes_.subresource = keep(from.subresource);
   attributes_.name = keep(from.name);
   attributes_.path = keep(from.path);
+  attributes_.via = keep(from.via);
   if (from.selectors) attributes_.selectors = &selectors_.emplace(*from.selectors);
 }
 

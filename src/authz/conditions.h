@@ -166,6 +166,7 @@ struct ConditionData {
                                                    // impersonated user
   const schema::ChangedFields* changed = nullptr;  // the fields that the caller's request changes;
                                                    // null where they are not known
+  std::string_view via = {};                       // as in Attributes
   const Chain* authorizer = nullptr;  // answers secondary checks; set by the chain that evaluates
   // The change of the object that the request changes indirectly: the pod of an Eviction, a
   // Binding or `pods/status`. Null: the change is not known, and conditions on it fail closed.

@@ -48,6 +48,8 @@ constexpr EffectRow kRows[] = {
     {"create", kPolicyGroup, "subjectrulesreviews", "", "create", "", "subjectaccessreviews", ""},
     {"create", kOwnGroup, "batchsubjectaccessreviews", "", "create", kReviewGroup,
      "subjectaccessreviews", ""},
+    {"create", kOwnGroup, "accessexplanationreviews", "", "create", kReviewGroup,
+     "subjectaccessreviews", ""},
     {"create", kPolicyGroup, "subjectaccessreviews", "", "create", kReviewGroup, "", ""},
     {"create", kReviewGroup, "subjectaccessreviews", "", "create", kPolicyGroup, "", ""},
     {"create", kPolicyGroup, "resourceaccessreviews", "", "create", kOwnGroup, "", ""},

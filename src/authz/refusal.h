@@ -10,4 +10,8 @@ namespace cardea::authz {
 // chain would have to wait, its answer counts as a no.
 Error refusal(const Chain& chain, const Attributes& attributes, const Decision& decision);
 
+// The rules that almost allowed a request, of the roles that `reader` may `get`.
+std::vector<Hint> readable_hints(const Chain& chain, const Attributes& attributes,
+                                 const User& reader);
+
 }  // namespace cardea::authz

@@ -28,12 +28,11 @@ std::string_view verb_of_method(std::string_view method) {
   return "";
 }
 
-// Whether every list option can be read. One that cannot makes Kubernetes forget the others.
-bool list_options_are_readable(const Query& query) {
+// Whether every number among the list options can be read. One that cannot makes Kubernetes forget
+// the others.
+bool list_numbers_are_readable(const Query& query) {
   for (std::string_view number : {"limit", "timeoutSeconds"})
     if (auto v = query.first(number); v && !v->empty() && !parse_int(*v)) return false;
-  if (auto v = query.first("fieldSelector"); v && !json::FieldSelector::parse(*v)) return false;
-  if (auto v = query.first("labelSelector"); v && !json::LabelSelector::parse(*v)) return false;
   return true;
 }
 
@@ -41,22 +40,25 @@ bool is_path_segment(std::string_view name) {
   return name != "." && name != ".." && name.find_first_of("/%") == std::string_view::npos;
 }
 
+// Once: a selector may have tens of thousands of terms.
+void take_selectors(RequestInfo& info) {
+  if (info.selectors ||
+      (info.verb != "list" && info.verb != "watch" && info.verb != "deletecollection"))
+    return;
+  info.field_selector = info.query.first("fieldSelector").value_or("");
+  info.label_selector = info.query.first("labelSelector").value_or("");
+  info.selectors = read_selectors(info.field_selector, info.label_selector);
+}
+
 // A list or watch whose field selector asks for one name is about that name.
 void take_list_options(RequestInfo& info) {
   auto watch = info.query.first("watch");
   info.verb = watch && is_true_parameter(*watch) ? "watch" : "list";
-  auto fields = info.query.first("fieldSelector");
-  if (!fields || !list_options_are_readable(info.query)) return;
-  auto selector = json::FieldSelector::parse(*fields);
-  auto name = selector->exact("metadata.name");
+  take_selectors(info);
+  if (!info.selectors || !list_numbers_are_readable(info.query)) return;
+  if (!info.selectors->field_error.empty() || !info.selectors->label_error.empty()) return;
+  auto name = info.selectors->fields.exact("metadata.name");
   if (name && !name->empty() && is_path_segment(*name)) info.name = *name;
-}
-
-void take_selectors(RequestInfo& info) {
-  if (info.verb != "list" && info.verb != "watch" && info.verb != "deletecollection") return;
-  info.field_selector = info.query.first("fieldSelector").value_or("");
-  info.label_selector = info.query.first("labelSelector").value_or("");
-  info.selectors = read_selectors(info.field_selector, info.label_selector);
 }
 
 constexpr std::string_view kPolicyGroup = "authorization.openshift.io", kPolicyVersion = "v1beta3";

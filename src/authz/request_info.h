@@ -51,6 +51,7 @@ struct RequestInfo {
   std::string field_selector, label_selector;  // raw
   std::shared_ptr<const Selectors> selectors;  // the same, read; null when there are none
   Query query;
+  std::string via;  // of a review: the servers that passed it on (authz/attributes.h)
 };
 
 // `path` as sent (still percent-encoded), `query` without the question mark. The only error is a

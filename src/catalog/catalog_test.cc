@@ -83,7 +83,7 @@ TEST(Catalog, EveryResourceHasASchemaAndAStrategy) {
             << resource->name;
         EXPECT_TRUE(catalog->storage_of(*resource)) << resource->name;
       }
-  EXPECT_EQ(count, 84);
+  EXPECT_EQ(count, 86);
 }
 
 TEST(Catalog, TwoFacesOfEventsAndAutoscalersRestInOnePlace) {

@@ -1,6 +1,7 @@
 #include "crypto/digest.h"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include "base/result.h"
 
@@ -33,6 +34,15 @@ std::string sha256(std::string_view bytes) {
 
 std::string sha512(std::string_view bytes) {
   return digest(bytes, EVP_sha512());
+}
+
+std::string hmac_sha256(std::string_view key, std::string_view bytes) {
+  unsigned char out[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  const auto* text = reinterpret_cast<const unsigned char*>(bytes.data());
+  CARDEA_CHECK(
+      HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), text, bytes.size(), out, &size));
+  return {reinterpret_cast<const char*>(out), size};
 }
 
 std::string lower_hex(std::string_view bytes) {

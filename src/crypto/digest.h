@@ -9,6 +9,9 @@ std::string sha1(std::string_view bytes);
 std::string sha256(std::string_view bytes);
 std::string sha512(std::string_view bytes);
 
+// The code by which the holder of `key` recognises `bytes`: HMAC with SHA-256, 32 bytes.
+std::string hmac_sha256(std::string_view key, std::string_view bytes);
+
 // Two digits for each byte.
 std::string lower_hex(std::string_view bytes);
 std::string upper_hex(std::string_view bytes);

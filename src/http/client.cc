@@ -1,5 +1,6 @@
 #include "http/client.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <utility>
@@ -23,7 +24,19 @@ bool is_harmless(const Call& call) {
   return call.may_repeat || call.method == "GET" || call.method == "HEAD";
 }
 
+constexpr std::string_view kNotBegun = "CallNotBegun";
+
+Error not_begun(Error error) {
+  return std::move(error).with({.causes = {{std::string(kNotBegun), error.message, ""}}});
+}
+
 }  // namespace
+
+bool was_not_begun(const Error& error) {
+  return error.details && std::ranges::any_of(error.details->causes, [](const Cause& cause) {
+           return cause.reason == kNotBegun;
+         });
+}
 
 // The connections of a client. Loop thread only, but for posting to it.
 class Client::Pool final : public ClientSession::Owner,
@@ -103,7 +116,7 @@ class Client::Pool final : public ClientSession::Owner,
     Host& host = hosts_[pending->key];
     for (Http2ClientSession* session : host.shared)
       if (session->has_room()) return session->call(pending);
-    if (may_reuse && !pending->flow && !host.idle.empty()) {
+    if (may_reuse && pending->is_whole() && !host.idle.empty()) {
       ClientSession* session = host.idle.back();
       host.idle.pop_back();
       pending->session = session;
@@ -131,14 +144,16 @@ class Client::Pool final : public ClientSession::Owner,
     auto made = std::make_shared<ClientDial>(loop_, *this, like->key, std::move(pending));
     dials_.emplace(made.get(), made);
     made->wait(options_.connect_timeout);
-    dialer_.dial(loop_, host, port,
-                 [weak = weak_from_this(), held = std::weak_ptr(made), is_tls = like->url.tls,
-                  name = like->url.host](Result<net::Socket> socket) {
-                   auto self = weak.lock();
-                   auto dial = held.lock();
-                   if (self && dial && self->dials_.contains(dial.get()))
-                     self->dialed(*dial, std::move(socket), is_tls, name);
-                 });
+    dialer_.dial(
+        loop_, host, port,
+        [weak = weak_from_this(), held = std::weak_ptr(made), is_tls = like->url.tls,
+         name = like->url.host](Result<net::Socket> socket) {
+          auto self = weak.lock();
+          auto dial = held.lock();
+          if (self && dial && self->dials_.contains(dial.get()))
+            self->dialed(*dial, std::move(socket), is_tls, name);
+        },
+        options_.admits);
   }
 
   void dialed(ClientDial& dial, Result<net::Socket> socket, bool is_tls, const std::string& name) {
@@ -169,7 +184,7 @@ class Client::Pool final : public ClientSession::Owner,
     if (dial.pending()) waiting.push_front(dial.pending());
     for (const PendingPtr& pending : waiting) {
       if (!pending_.contains(pending.get())) continue;
-      if (pending->flow)
+      if (!pending->is_whole())
         finish(pending, fail(not_reached(*pending, "the server does not speak HTTP/2")));
       else if (connection)
         take(pending, std::move(connection));
@@ -213,7 +228,7 @@ class Client::Pool final : public ClientSession::Owner,
       failed.swap(host.waiting);
     for (const PendingPtr& pending : failed)
       if (pending_.contains(pending.get()))
-        finish(pending, fail(adds_name ? not_reached(*pending, error.message) : error));
+        finish(pending, fail(not_begun(adds_name ? not_reached(*pending, error.message) : error)));
   }
 
   static Error not_reached(const Pending& pending, std::string_view why) {
@@ -237,10 +252,12 @@ class Client::Pool final : public ClientSession::Owner,
 
   void timed_out(Pending& raw) {
     const PendingPtr pending = pending_.at(&raw);
+    const bool has_begun = pending->session || pending->shared;
     detach(pending);
-    finish(pending, fail(Error::of(Reason::kTimeout,
-                                   cat("no answer from `", pending->url.authority, "` within ",
-                                       pending->call.timeout.count(), " ms"))));
+    Error error = Error::of(Reason::kTimeout,
+                            cat("no answer from `", pending->url.authority, "` within ",
+                                pending->call.timeout.count(), " ms"));
+    finish(pending, fail(has_begun ? std::move(error) : not_begun(std::move(error))));
   }
 
   void cancelled(Pending& raw) {
@@ -272,13 +289,17 @@ class Client::Pool final : public ClientSession::Owner,
     }
   }
 
-  void on_answer(ClientSession& session, const PendingPtr& pending, Answer answer,
-                 bool reusable) override {
-    auto& idle = hosts_[pending->key].idle;
+  void keep(ClientSession& session, const std::string& key, bool reusable) {
+    auto& idle = hosts_[key].idle;
     if (reusable && idle.size() < options_.max_idle)
       idle.push_back(&session);
     else
       drop(session);
+  }
+
+  void on_answer(ClientSession& session, const PendingPtr& pending, Answer answer,
+                 bool reusable) override {
+    keep(session, pending->key, reusable);
     finish(pending, std::move(answer));
   }
 
@@ -289,6 +310,11 @@ class Client::Pool final : public ClientSession::Owner,
     pending->session = nullptr;
     if (stale && is_harmless(pending->call)) return start(pending, false);
     finish(pending, fail(not_reached(*pending, why)));
+  }
+
+  void on_end(ClientSession& session, const PendingPtr& pending, bool reusable) override {
+    keep(session, pending->key, reusable);
+    on_end(pending, Headers());
   }
 
   // --- HTTP/2
@@ -312,8 +338,9 @@ class Client::Pool final : public ClientSession::Owner,
     const bool may = (repeat == Repeat::kAlways ||
                       (repeat == Repeat::kIfHarmless && is_harmless(pending->call))) &&
                      ++pending->refusals <= kMostRefusals;
-    if (may && !pending->flow && !closed_) return start(pending, false);
-    finish(pending, fail(not_reached(*pending, why)));
+    if (may && pending->is_whole() && !closed_) return start(pending, false);
+    const Error error = not_reached(*pending, why);
+    finish(pending, fail(repeat == Repeat::kAlways ? not_begun(error) : error));
   }
 
   void on_room(Http2ClientSession& session) override {

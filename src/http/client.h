@@ -23,6 +23,7 @@ struct ClientOptions {
   std::chrono::milliseconds ping_after{30'000};       // of silence on an HTTP/2 connection
   std::chrono::milliseconds ping_timeout{15'000};     // then the connection is given up
   bool plain_http2 = false;  // `http` URLs are called by HTTP/2 without asking (prior knowledge)
+  net::Dialer::Admits admits = {};  // which addresses may be called; without it all of them
 };
 
 struct Call {
@@ -32,6 +33,7 @@ struct Call {
   std::string body;
   std::chrono::milliseconds timeout{30'000};  // from connecting to the answer's last byte
   bool may_repeat = false;  // asking twice is as good as once, whatever the method
+  bool is_whole = false;    // for `open`: the body is all of the request
   // Connect here rather than to the URL's host, whose name is still what the certificate must
   // carry.
   std::string connect_host;
@@ -42,7 +44,11 @@ struct Answer {
   int status = 0;
   Headers headers;
   std::string body;
+  Headers trailers = {};  // by HTTP/2 alone
 };
+
+// Whether the server has certainly seen nothing of a call that failed with this error.
+bool was_not_begun(const Error& error);
 
 // Reads an answer as it comes. Called on the client's loop, in this order; on_end or on_failure is
 // the last.
@@ -94,8 +100,9 @@ class Client {
   ~Client();
 
   void send(Call call, Done done);
-  // By HTTP/2 alone. The body of `call` is the beginning of the request. Its timeout ends with the
-  // head of the answer; 0 is no limit. It is not repeated once it has begun.
+  // The body of `call` is the beginning of the request, which then goes by HTTP/2 alone, and is not
+  // repeated once it has begun; or it is all of it (`is_whole`), and the call is made as by `send`.
+  // Its timeout ends with the head of the answer; 0 is no limit.
   std::shared_ptr<OpenCall> open(Call call, std::shared_ptr<AnswerReader> reader);
 
  private:

@@ -1,7 +1,5 @@
 #include "http/client_call.h"
 
-#include "http/http2_client_session.h"
-
 namespace cardea::http {
 
 void append_head(std::string& out, const Call& call, const Url& url) {
@@ -61,8 +59,8 @@ void Flow::schedule() {
   loop_.post([self = shared_from_this()] { self->pump(); });
 }
 
-void Flow::attach(Http2ClientSession& session, std::int32_t stream) {
-  session_ = &session;
+void Flow::attach(FlowCarrier& carrier, std::int32_t stream) {
+  carrier_ = &carrier;
   stream_ = stream;
   pump();
 }
@@ -76,7 +74,7 @@ void Flow::pump() {
     std::lock_guard lock(mutex_);
     scheduled_ = false;
     is_cancelled = cancelled_;
-    if (over_ || (!session_ && !is_cancelled)) return;
+    if (over_ || (!carrier_ && !is_cancelled)) return;
     pieces.swap(queue_);
     unsent_ += std::exchange(queued_, 0);
     is_finished = finished_;
@@ -86,8 +84,8 @@ void Flow::pump() {
     if (on_cancel) std::exchange(on_cancel, nullptr)();
     return;
   }
-  if (reads_on) session_->read_on(stream_);
-  if (!pieces.empty() || is_finished) session_->write(stream_, std::move(pieces), is_finished);
+  if (reads_on) carrier_->read_on(stream_);
+  if (!pieces.empty() || is_finished) carrier_->write(stream_, std::move(pieces), is_finished);
 }
 
 void Flow::set_unsent(std::size_t bytes) {
@@ -101,7 +99,7 @@ void Flow::set_unsent(std::size_t bytes) {
 }
 
 bool Flow::end() {
-  session_ = nullptr;
+  carrier_ = nullptr;
   on_cancel = nullptr;
   std::vector<Piece> dropped;
   std::lock_guard lock(mutex_);

@@ -15,6 +15,16 @@ class ClientSession;
 class Http2ClientSession;
 class Flow;
 
+// The connection of a Flow. Loop thread only.
+class FlowCarrier {
+ public:
+  virtual void write(std::int32_t stream, std::vector<Piece> pieces, bool last) = 0;
+  virtual void read_on(std::int32_t stream) = 0;
+
+ protected:
+  ~FlowCarrier() = default;
+};
+
 // A call on its way. Loop thread only.
 struct Pending {
   Call call;
@@ -27,6 +37,9 @@ struct Pending {
   Http2ClientSession* shared = nullptr;  // ... over HTTP/2
   std::int32_t stream = 0;               // of `shared`
   int refusals = 0;                      // by servers that had not begun it
+
+  // All of the request is known: HTTP/1.1 can carry it, and it can be made again.
+  bool is_whole() const { return !flow || call.is_whole; }
 };
 
 // Writes the head of a call as HTTP/1.1 has it.
@@ -45,7 +58,7 @@ class Flow final : public OpenCall, public std::enable_shared_from_this<Flow> {
   std::size_t pending_bytes() const override;
 
   // For the client, on the loop's thread.
-  void attach(Http2ClientSession& session, std::int32_t stream);
+  void attach(FlowCarrier& carrier, std::int32_t stream);
   void set_unsent(std::size_t bytes);  // of what the connection has taken
   // Ends it; the first caller is the one that tells the reader. False: it has ended already.
   bool end();
@@ -59,7 +72,7 @@ class Flow final : public OpenCall, public std::enable_shared_from_this<Flow> {
 
   net::Loop& loop_;
   const std::shared_ptr<AnswerReader> reader_;
-  Http2ClientSession* session_ = nullptr;  // loop thread only
+  FlowCarrier* carrier_ = nullptr;  // loop thread only
   std::int32_t stream_ = 0;
 
   mutable std::mutex mutex_;

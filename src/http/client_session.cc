@@ -8,6 +8,7 @@ namespace cardea::http {
 namespace {
 
 constexpr std::size_t kReadBuffer = 16 * 1024;
+constexpr int kReadsOfOneTurn = 16;  // of an answer that is read as it comes
 
 }  // namespace
 
@@ -18,13 +19,15 @@ ClientSession::ClientSession(net::Loop& loop, Owner& owner,
       options_(options),
       connection_(std::move(connection)),
       idle_timer_(loop, [this] { failed("idle for too long"); }),
-      output_(memory_) {
+      output_(memory_),
+      loop_(loop) {
   connection_->hand_over(*this);
 }
 
 void ClientSession::close() {
   idle_timer_.cancel();
   connection_->close();
+  if (pending_) pending_->session = nullptr;
   pending_.reset();
 }
 
@@ -32,9 +35,12 @@ void ClientSession::send(std::shared_ptr<Pending> pending, bool reused) {
   idle_timer_.cancel();
   pending_ = std::move(pending);
   reused_ = reused;
+  waits_ = false;
+  ++calls_;
   parser_.emplace(pending_->call.method == "HEAD");
   body_.clear();
   write_call();
+  if (pending_->flow) pending_->flow->attach(*this, 0);
   on_ready();
 }
 
@@ -57,7 +63,11 @@ void ClientSession::on_ready() {
 
 void ClientSession::read() {
   char buffer[kReadBuffer];
-  for (;;) {
+  for (int reads = 0; !waits_; ++reads) {
+    if (reads == kReadsOfOneTurn && pending_ && pending_->flow) {
+      waits_ = true;
+      return read_on(0);  // others have their turn
+    }
     const net::IoResult got = connection_->read(buffer);
     if (pending_) connection_->acknowledge_at_once();
     if (got.status == net::Io::kWouldBlock) return;
@@ -74,13 +84,12 @@ bool ClientSession::consume(std::string_view input) {
       case ResponseParser::Event::kNeedMore:
         return true;
       case ResponseParser::Event::kHead:
+        if (!pending_->flow) break;
+        owner_.on_head(pending_);
+        pending_->flow->reader().on_head(parser_->status(), parser_->headers());
         break;
       case ResponseParser::Event::kBody:
-        if (body_.size() + parser_->body().size() > options_.max_body) {
-          failed(cat("the answer is larger than ", options_.max_body, " bytes"));
-          return false;
-        }
-        body_.append(parser_->body());
+        if (!take(parser_->body())) return false;
         break;
       case ResponseParser::Event::kEnd:
         answered(!input.empty());
@@ -92,16 +101,43 @@ bool ClientSession::consume(std::string_view input) {
   }
 }
 
+bool ClientSession::take(std::string_view bytes) {
+  if (Flow* flow = pending_->flow.get()) {
+    // What has been read already still comes.
+    if (!flow->is_cancelled() && !flow->reader().on_data(bytes)) waits_ = true;
+    return true;
+  }
+  if (body_.size() + bytes.size() > options_.max_body) {
+    failed(cat("the answer is larger than ", options_.max_body, " bytes"));
+    return false;
+  }
+  body_.append(bytes);
+  return true;
+}
+
+// Not inside the reader's call. The session lives until the pool drops it, which closes the call.
+void ClientSession::read_on(std::int32_t) {
+  if (!waits_ || !pending_) return;
+  loop_.post([this, call = calls_, alive = std::weak_ptr<Pending>(pending_)] {
+    const auto pending = alive.lock();
+    if (!pending || pending->session != this || call != calls_ || !waits_) return;
+    waits_ = false;
+    on_ready();
+  });
+}
+
 void ClientSession::answered(bool input_left) {
-  Answer answer{parser_->status(), std::move(parser_->headers()), std::move(body_)};
   // An answer that came before we had sent everything leaves the connection in the middle of a
   // request.
   const bool reusable = parser_->keep_alive() && !input_left && output_.pending() == 0;
+  Answer answer{parser_->status(), std::move(parser_->headers()), std::move(body_), {}};
   body_ = {};
   parser_.reset();
+  waits_ = false;
   idle_timer_.start(options_.idle_timeout);
   const auto done = std::move(pending_);
   done->session = nullptr;
+  if (done->flow) return owner_.on_end(*this, done, reusable);
   owner_.on_answer(*this, done, std::move(answer), reusable);
 }
 

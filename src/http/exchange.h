@@ -61,7 +61,12 @@ class Exchange {
   virtual ~Exchange() = default;
 
   Request& request() { return request_; }
-  net::Loop& loop() const { return loop_; }
+  // Where the handler works: the loop of the connection, unless it has moved.
+  net::Loop& loop() const { return *works_on_; }
+  net::Loop& connection_loop() const { return loop_; }
+  // From now on the handler works on another loop. What is for the loop thread only is then not for
+  // it: forget_body, leave_with_client, upgrade, a Stream's when_drained. Loop thread only.
+  void work_on(net::Loop& loop) { works_on_ = &loop; }
 
   virtual void respond(Response response) = 0;
   // Sends status and headers now. For HEAD no body follows whatever is written. The body of `head`
@@ -74,6 +79,11 @@ class Exchange {
   // body is still being read is handled now, as if wants_body had returned false. Loop thread only,
   // and not inside wants_body.
   virtual void withhold_body() {}
+  // Inside Handler::wants_body: it is not known yet who sends this. Little of the body is read
+  // until read_body() or withhold_body(). Loop thread only.
+  void let_body_wait() { body_waits_ = true; }
+  bool body_waits() const { return body_waits_; }
+  virtual void read_body() { body_waits_ = false; }
 
   // The answer depends on another server, and nobody needs it once the client has gone: the end of
   // what the client sends is its leaving. Loop thread only.
@@ -93,9 +103,14 @@ class Exchange {
   virtual void on_close(net::Callback callback) = 0;
 
  protected:
-  explicit Exchange(net::Loop& loop) : loop_(loop) {}
+  explicit Exchange(net::Loop& loop) : loop_(loop), works_on_(&loop) {}
   Request request_;
   net::Loop& loop_;
+
+  bool body_waits_ = false;
+
+ private:
+  net::Loop* works_on_;
 };
 
 // Answers requests. Called on loop threads, several at once; must neither block nor throw.

@@ -110,7 +110,7 @@ void respond_compressed(Exchange& exchange, Response response) {
   response.gzip = false;
   response.headers.add("Content-Encoding", "gzip");
   response.headers.add("Vary", "Accept-Encoding");
-  auto answer = std::make_shared<CompressedAnswer>(exchange.loop(),
+  auto answer = std::make_shared<CompressedAnswer>(exchange.connection_loop(),
                                                    std::exchange(response.body, Body()));
   answer->start(exchange.stream(std::move(response)));
 }

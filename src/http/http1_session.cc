@@ -13,6 +13,8 @@ constexpr std::size_t kMaxUnsent = 64 * 1024;  // no further request is read ove
                                                // answer
 constexpr std::size_t kMaxPipelined = 16 * 1024;   // read ahead while a request is being answered
 constexpr int kTunnelReads = 4;                    // of a tunnel; then others have their turn
+constexpr int kReadsPerTurn = 4;                   // the same for requests
+constexpr int kRequestsPerTurn = 16;               // answered at once, one after the other
 constexpr std::size_t kFirstReserve = 256 * 1024;  // of what Content-Length promises
 
 void append_number(std::string& out, std::uint64_t number, int base = 10) {
@@ -108,7 +110,11 @@ void Http1Session::on_timer() {
 // Reads and answers as long as there is something to read and nothing to wait for.
 void Http1Session::process() {
   processing_ = true;
-  while (state_ == State::kOpen && !exchange_ && output_.pending() < kMaxUnsent) {
+  answered_ = 0;
+  bool is_over = false;  // the turn of this connection, though there may be more to read
+  for (int reads = 0; state_ == State::kOpen && !exchange_ && output_.pending() < kMaxUnsent;) {
+    is_over = answered_ >= kRequestsPerTurn || reads == kReadsPerTurn;
+    if (is_over || body_waits()) break;
     if (!input_.empty()) {
       const std::string held = std::exchange(input_, {});
       std::string_view rest = held;
@@ -122,6 +128,7 @@ void Http1Session::process() {
     }
     const auto buffer = worker_.read_buffer();
     const net::IoResult got = connection_->read(buffer);
+    ++reads;
     if (got.status == net::Io::kWouldBlock) break;
     if (got.status == net::Io::kFailed) {
       close_now();
@@ -141,7 +148,7 @@ void Http1Session::process() {
   const bool held_back = output_.pending() >= kMaxUnsent;
   flush();
   // A flush may have made room for what we have not read: no event will tell of it again.
-  if (held_back && state_ == State::kOpen && (!exchange_ || receiver_) &&
+  if ((held_back || is_over) && state_ == State::kOpen && (!exchange_ || receiver_) &&
       output_.pending() < kMaxUnsent)
     resume();
   arm_timer();
@@ -196,7 +203,8 @@ void Http1Session::feed_receiver() {
 }
 
 void Http1Session::consume(std::string_view& input) {
-  while (state_ == State::kOpen && !exchange_ && output_.pending() < kMaxUnsent) {
+  while (state_ == State::kOpen && !exchange_ && output_.pending() < kMaxUnsent &&
+         answered_ < kRequestsPerTurn) {
     if (!building_) {
       if (input.empty()) return;
       building_ = std::make_shared<PostedExchange>(static_cast<PostedExchange::Sender&>(*this),
@@ -252,8 +260,22 @@ void Http1Session::withhold_body(PostedExchange& exchange) {
   dispatch();
 }
 
+void Http1Session::read_body(PostedExchange& exchange) {
+  if (building_.get() == &exchange && reading_body_) resume();
+}
+
+// A stranger's body is not read beyond what one read brings.
+bool Http1Session::body_waits() const {
+  return building_ && building_->body_waits() && !building_->request().body.empty();
+}
+
 void Http1Session::on_body() {
   Request& request = building_->request();
+  // Little is reserved for what is only promised; what goes on is not doubled again and again.
+  if (const auto length = parser_.content_length();
+      length && *length <= worker_.options().max_body &&
+      request.body.size() + parser_.body().size() > request.body.capacity())
+    request.body.reserve(*length);
   if (request.body.size() + parser_.body().size() > worker_.options().max_body) {
     std::string().swap(request.body);
     request.body_too_large = true;
@@ -261,7 +283,7 @@ void Http1Session::on_body() {
     return dispatch();
   }
   request.body.append(parser_.body());
-  building_->body_share.grow_to(request.body.size(), worker_.bodies());
+  building_->body_share.grow_to(request.body.capacity(), worker_.bodies());
   if (!worker_.bodies()->has_room(0)) refuse(429, kTooManyBodies);
 }
 
@@ -269,6 +291,7 @@ void Http1Session::dispatch() {
   reading_body_ = false;
   if (waiting_ != Waiting::kWrite)
     waiting_ = Waiting::kNothing;  // the next request's time starts anew
+  ++answered_;
   exchange_ = std::move(building_);
   exchange_->request().peer = connection_->peer();
   const auto current = exchange_;

@@ -50,6 +50,8 @@ class Http1Session final : public Session,
                      std::shared_ptr<Receiver> receiver) override;
   void read_on(PostedExchange&) override;
   void withhold_body(PostedExchange& exchange) override;
+  void read_body(PostedExchange& exchange) override;
+  bool body_waits() const;
   void drop_building();
 
   void on_timer();
@@ -89,6 +91,7 @@ class Http1Session final : public Session,
   State state_ = State::kOpen;
   Waiting waiting_ = Waiting::kNothing;
   bool processing_ = false;
+  int answered_ = 0;  // requests, in this turn
   bool reading_body_ = false;
   bool end_of_input_ = false;
   bool close_after_ = false;  // the answer under way is the last

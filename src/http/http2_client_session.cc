@@ -57,11 +57,11 @@ void Http2ClientSession::call(const std::shared_ptr<Pending>& pending) {
     if (is_token(name) && is_field_value(value) && !equals_ignoring_case(name, "host"))
       headers.add(name, value);
   const std::string_view host = call.headers.get("Host");
-  const bool has_length = !pending->flow &&
+  const bool has_length = pending->is_whole() &&
                           (!call.body.empty() || (call.method != "GET" && call.method != "HEAD"));
   std::optional<std::size_t> length;
   if (has_length) length = call.body.size();
-  const bool is_whole = !pending->flow && call.body.empty();
+  const bool is_whole = pending->is_whole() && call.body.empty();
   const Http2Wire::RequestHead head{.method = call.method,
                                     .scheme = pending->url.tls ? "https" : "http",
                                     .authority = host.empty() ? pending->url.authority : host,
@@ -77,7 +77,7 @@ void Http2ClientSession::call(const std::shared_ptr<Pending>& pending) {
   pending->stream = sent.id;
   streams_.emplace(sent.id, std::move(stream));
   wire_.add(sent, Piece{pending, call.body});
-  sent.last = !pending->flow;
+  sent.last = pending->is_whole();
   if (pending->flow) pending->flow->attach(*this, sent.id);
   process_soon();
 }
@@ -276,8 +276,8 @@ void Http2ClientSession::settle(Ended& ended) {
   if (stream.has_head && stream.has_ended && stream.why.empty()) {
     ++answers_;
     if (pending->flow) return owner_.on_end(pending, stream.trailers);
-    return owner_.on_answer(pending,
-                            {stream.status, std::move(stream.headers), std::move(stream.body)});
+    return owner_.on_answer(pending, {stream.status, std::move(stream.headers),
+                                      std::move(stream.body), std::move(stream.trailers)});
   }
   if (!stream.why.empty()) return owner_.on_failure(pending, stream.why, Repeat::kNever);
   if (ended.code == Code::kRefusedStream && !stream.has_head)

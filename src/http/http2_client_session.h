@@ -18,6 +18,7 @@ namespace cardea::http {
 // One HTTP/2 connection of a client, and the calls that share it. Loop thread only.
 class Http2ClientSession final : private net::Connection::Owner,
                                  private Http2Wire::Events,
+                                 public FlowCarrier,
                                  public std::enable_shared_from_this<Http2ClientSession> {
  public:
   enum class Repeat : std::uint8_t {
@@ -52,8 +53,8 @@ class Http2ClientSession final : private net::Connection::Owner,
   void close();  // tells nobody
 
   // For open calls.
-  void write(std::int32_t stream, std::vector<Piece> pieces, bool last);
-  void read_on(std::int32_t stream);
+  void write(std::int32_t stream, std::vector<Piece> pieces, bool last) override;
+  void read_on(std::int32_t stream) override;
 
  private:
   using Code = Http2Wire::Code;

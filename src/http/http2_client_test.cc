@@ -406,6 +406,66 @@ TEST_F(Http2ClientTest, AnOpenCallNeedsHttp2) {
   EXPECT_THAT(collector->failure, HasSubstr("does not speak HTTP/2"));
 }
 
+// With all of the request at hand either protocol will do.
+TEST_F(Http2ClientTest, AWholeOpenCallGoesByTheProtocolThatTheServerTakes) {
+  handler_.answer = [](const std::shared_ptr<Exchange>& exchange) {
+    const Request& request = exchange->request();
+    exchange->respond({.body = cat(request.method, " ", request.body, " ",
+                                   request.headers.get("content-length"))});
+  };
+  for (const std::vector<std::string>& protocols :
+       {std::vector<std::string>{"h2", "http/1.1"}, {"http/1.1"}}) {
+    start({}, protocols);
+    for (int i = 0; i < 3; ++i) {
+      const auto collector = std::make_shared<Collector>();
+      client().open({.method = "POST", .url = url("/"), .body = "all of it", .is_whole = true},
+                    collector);
+      collector->wait_for_end();
+      EXPECT_EQ(collector->failure, "");
+      EXPECT_EQ(collector->body, "POST all of it 9");
+    }
+  }
+}
+
+TEST_F(Http2ClientTest, AWholeOpenCallOverHttp1ReadsAtItsOwnPace) {
+  handler_.answer = [](const std::shared_ptr<Exchange>& exchange) {
+    exchange->respond({.body = std::string(3u << 20, 'x')});
+  };
+  start({}, {"http/1.1"});
+  const auto collector = std::make_shared<Collector>();
+  collector->pauses = true;
+  const auto open = client().open({.url = url("/"), .timeout = milliseconds(0), .is_whole = true},
+                                  collector);
+  collector->wait([&] { return !collector->body.empty(); });
+  // Others have connections of their own meanwhile.
+  EXPECT_EQ(call({.url = url("/")})->body.size(), 3u << 20);
+  collector->wait([&] {
+    EXPECT_LE(collector->body.size(), 256u * 1024);
+    return true;
+  });
+  collector->pauses = false;
+  open->read_on();
+  collector->wait_for_end();
+  EXPECT_EQ(collector->body.size(), 3u << 20);
+  EXPECT_EQ(collector->failure, "");
+}
+
+TEST_F(Http2ClientTest, ACancelledCallOverHttp1ClosesItsConnection) {
+  std::promise<void> gone;
+  std::promise<std::shared_ptr<Stream>> begun;
+  handler_.answer = [&](const std::shared_ptr<Exchange>& exchange) {
+    exchange->on_close([&] { gone.set_value(); });
+    begun.set_value(exchange->stream({.body = "watching"}));
+  };
+  start({}, {"http/1.1"});
+  const auto collector = std::make_shared<Collector>();
+  const auto open = client().open({.url = url("/"), .is_whole = true}, collector);
+  collector->wait([&] { return !collector->body.empty(); });
+  open->cancel();
+  gone.get_future().wait();
+  EXPECT_FALSE(collector->is_over) << "who cancels is not told";
+}
+
 // --- servers that are made up -------------------------------------------------------------------
 
 // Accepts connections one after the other, reads a little of each, and sends what it was told.

@@ -168,6 +168,7 @@ void Http2Session::on_field(Http2Stream& stream, std::string_view name, std::str
   }
   if (name.starts_with(':')) {
     if (name == ":method") request.method.assign(value);
+    if (name == ":path" && value.size() > RequestParser::kMaxTarget) exchange.refusal = 414;
     if (name == ":path") request.target.assign(value);
     if (name == ":authority") take_host(exchange, value);
     return;

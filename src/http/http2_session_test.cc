@@ -589,7 +589,7 @@ TEST_P(Http2Test, SmallAnswersDoNotWaitBehindLargeOnes) {
   client->body(large, 1);
   const auto small = client->request("GET", "/");
   client->answer(small);
-  EXPECT_LT(client->answers[large].body.size(), 8u << 20);
+  EXPECT_LT(client->answers[large].body.size(), 24u << 20);  // half of it: sockets hold some too
   client->reset(large);
 }
 

@@ -22,6 +22,12 @@ PostedExchange::PostedExchange(Sender& sender, net::Loop& loop, Request memory,
 
 void PostedExchange::respond(Response response) {
   if (response.gzip && request_.method != "HEAD") {
+    if (!loop_.in_loop()) {
+      loop_.post([self = shared_from_this(), response = std::move(response)]() mutable {
+        self->respond(std::move(response));
+      });
+      return;
+    }
     is_whole_ = true;
     hold_answer(std::min(response.body.size(), kMostHeld));
     return respond_compressed(*this, std::move(response));

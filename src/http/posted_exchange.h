@@ -2,6 +2,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "http/body_budget.h"
@@ -30,6 +31,7 @@ class PostedExchange : public Exchange,
     }
     virtual void read_on(PostedExchange&) {}
     virtual void withhold_body(PostedExchange&) {}
+    virtual void read_body(PostedExchange&) {}
 
    protected:
     ~Sender() = default;
@@ -49,6 +51,10 @@ class PostedExchange : public Exchange,
   void leave_with_client() override { leaves_with_client_ = true; }
   void withhold_body() override {
     if (sender_) sender_->withhold_body(*this);
+  }
+  void read_body() override {
+    if (!std::exchange(body_waits_, false)) return;
+    if (sender_) sender_->read_body(*this);
   }
 
   bool write(Piece piece) override;

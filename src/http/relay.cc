@@ -17,18 +17,39 @@ std::shared_ptr<Relay> Relay::make(std::shared_ptr<Exchange> exchange) {
 Relay::Relay(std::shared_ptr<Exchange> exchange, Options options)
     : exchange_(std::move(exchange)),
       options_(options),
-      quiet_(exchange_->loop(), [this] { quiet(); }) {}
+      quiet_(exchange_->loop(), [this] { quiet(); }),
+      late_(exchange_->loop(), [this] { cut("it took too long"); }) {}
 
 void Relay::call(net::Dialer& dialer, std::shared_ptr<const net::TlsClient> tls, Call call,
                  LoneCallOptions options, std::function<void(Result<Head>)> done) {
-  on_head_ = std::move(done);
-  report_.to_server = call.body.size();
+  expect(std::move(done), call.body.size());
   call_ = LoneCall::open(exchange_->loop(), dialer, std::move(tls), std::move(call),
                          std::move(options), shared_from_this());
+  wait_for_client();
+}
+
+void Relay::call(Client& client, Call call, std::function<void(Result<Head>)> done) {
+  expect(std::move(done), call.body.size());
+  call.is_whole = true;
+  shared_ = client.open(std::move(call), shared_from_this());
+  wait_for_client();
+}
+
+void Relay::expect(std::function<void(Result<Head>)> done, std::size_t sent) {
+  on_head_ = std::move(done);
+  report_.to_server = sent;
+}
+
+void Relay::wait_for_client() {
   exchange_->leave_with_client();
   exchange_->on_close([weak = weak_from_this()] {
     if (auto self = weak.lock()) self->client_left();
   });
+}
+
+void Relay::read_on() {
+  if (call_) call_->read_on();
+  if (shared_) shared_->read_on();
 }
 
 // --- before it is decided what becomes of the answer
@@ -48,7 +69,7 @@ void Relay::collect(std::size_t limit, std::function<void(std::string)> done) {
   limit_ = limit;
   phase_ = Phase::kCollecting;
   if (answer_ended_ || answer_broke_ || held_.size() >= limit) return collected();
-  call_->read_on();
+  read_on();
 }
 
 void Relay::collected() {
@@ -66,7 +87,20 @@ void Relay::drop() {
 // --- the answer goes on
 
 void Relay::pass_on(Response head, std::function<void(const Report&)> over) {
+  // The answer to HEAD has the length of a body that does not come.
+  if (phase_ == Phase::kUndecided && answer_ended_ && exchange_->request().method != "HEAD")
+    return answer_at_once(std::move(head), std::move(over));
   begin(exchange_->stream(std::move(head)), std::move(over));
+}
+
+// All of it is here.
+void Relay::answer_at_once(Response head, std::function<void(const Report&)> over) {
+  over_ = std::move(over);
+  report_.to_client = held_.size();
+  head.headers.remove("content-length");
+  head.body = Body(std::move(held_));
+  exchange_->respond(std::move(head));
+  finish("the server ended");
 }
 
 bool Relay::upgrade(Response head, std::function<void(const Report&)> over) {
@@ -87,7 +121,8 @@ void Relay::begin(std::shared_ptr<Stream> stream, std::function<void(const Repor
   const bool wants_more = held_.empty() || send(std::exchange(held_, {}));
   if (answer_broke_) return on_failure(internal_error("the answer broke off"));
   if (answer_ended_) return on_end({});
-  if (wants_more) call_->read_on();
+  if (options_.longest.count() > 0) late_.start(options_.longest);
+  if (wants_more) read_on();
 }
 
 bool Relay::send(std::string_view bytes) {
@@ -96,8 +131,7 @@ bool Relay::send(std::string_view bytes) {
   if (!stream_->write(Piece::of(std::string(bytes)))) return false;  // on_close tells of the end
   if (stream_->pending_bytes() < options_.max_unread) return true;
   stream_->when_drained([weak = weak_from_this()] {
-    auto self = weak.lock();
-    if (self && self->call_) self->call_->read_on();
+    if (auto self = weak.lock()) self->read_on();
   });
   return false;
 }
@@ -203,7 +237,9 @@ void Relay::cut(std::string why) {
 void Relay::finish(std::string why) {
   phase_ = Phase::kOver;
   quiet_.cancel();
+  late_.cancel();
   if (auto call = std::exchange(call_, nullptr)) call->cancel();
+  if (auto call = std::exchange(shared_, nullptr)) call->cancel();
   // The timer may be the one that fires, and the exchange may be the one that calls.
   exchange_->loop().bury(shared_from_this());
   tunnel_.reset();

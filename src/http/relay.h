@@ -43,7 +43,8 @@ class Relay final : public AnswerReader,
   };
   struct Options {
     std::chrono::milliseconds quiet_after_end{10'000};  // of a tunnel of which one side has ended
-    std::size_t max_unread = 256 * 1024;  // more that one side has not taken stops the other
+    std::size_t max_unread = 256 * 1024;   // more that one side has not taken stops the other
+    std::chrono::milliseconds longest{0};  // from the head to the end of an answer; 0: for ever
   };
 
   static std::shared_ptr<Relay> make(std::shared_ptr<Exchange> exchange, Options options);
@@ -54,6 +55,10 @@ class Relay final : public AnswerReader,
   // with the reason why there is none; the client's leaving is one.
   void call(net::Dialer& dialer, std::shared_ptr<const net::TlsClient> tls, Call call,
             LoneCallOptions options, std::function<void(Result<Head>)> done);
+
+  // The same on the connections of a client, which belongs to the loop of the exchange. Such an
+  // answer cannot be an upgrade.
+  void call(Client& client, Call call, std::function<void(Result<Head>)> done);
 
   // After the head: one of these. `over` is told when the relay is.
   void pass_on(Response head, std::function<void(const Report&)> over);
@@ -78,6 +83,10 @@ class Relay final : public AnswerReader,
   bool receive(std::string_view bytes) override;
   void end() override;
 
+  void expect(std::function<void(Result<Head>)> done, std::size_t sent);
+  void wait_for_client();
+  void read_on();
+  void answer_at_once(Response head, std::function<void(const Report&)> over);
   void begin(std::shared_ptr<Stream> stream, std::function<void(const Report&)> over);
   bool send(std::string_view bytes);
   void client_left();
@@ -88,7 +97,9 @@ class Relay final : public AnswerReader,
   const std::shared_ptr<Exchange> exchange_;
   const Options options_;
   net::Timer quiet_;
-  std::shared_ptr<LoneCall> call_;
+  net::Timer late_;
+  std::shared_ptr<LoneCall> call_;    // one of the two, until it is over
+  std::shared_ptr<OpenCall> shared_;  // on a connection that others use, too
   std::function<void(Result<Head>)> on_head_;
   std::function<void(std::string)> on_collected_;
   std::function<void(const Report&)> over_;

@@ -108,26 +108,30 @@ class RelayTest : public ::testing::Test, public Handler {
               .timeout = head_timeout_};
     const bool is_upgrade = exchange->request().has_upgrade;
     if (is_upgrade) call.headers = {{"Connection", "Upgrade"}, {"Upgrade", "echo"}};
-    auto relay = Relay::make(exchange, {.quiet_after_end = quiet_, .max_unread = 64 * 1024});
+    auto relay = Relay::make(
+        exchange, {.quiet_after_end = quiet_, .max_unread = 64 * 1024, .longest = longest_});
+    auto done = answered(relay, exchange);
+    if (client_) return relay->call(*client_, std::move(call), std::move(done));
     relay->call(dialer_, tls_, std::move(call),
-                {.connect_timeout = milliseconds(60'000), .admits = admits_},
-                [this, relay, exchange](Result<Relay::Head> head) {
-                  if (!head) {
-                    exchange->respond({.status = 502, .body = head.error().message});
-                    return report({.why = head.error().message});
-                  }
-                  auto over = [this](const Relay::Report& r) { report(r); };
-                  if (head->status >= 400)
-                    return relay->collect(10, [exchange](std::string text) {
-                      exchange->respond({.status = 418, .body = text});
-                    });
-                  Response answer{.status = head->status,
-                                  .headers = {{"X-A", head->headers.get("X-A")}},
-                                  .body = {}};
-                  if (head->status != 101) return relay->pass_on(std::move(answer), over);
-                  if (!relay->upgrade(std::move(answer), over))
-                    exchange->respond({.status = 400, .body = "no upgrade"});
-                });
+                {.connect_timeout = milliseconds(60'000), .admits = admits_}, std::move(done));
+  }
+  std::function<void(Result<Relay::Head>)> answered(const std::shared_ptr<Relay>& relay,
+                                                    const std::shared_ptr<Exchange>& exchange) {
+    return [this, relay, exchange](Result<Relay::Head> head) {
+      if (!head) {
+        exchange->respond({.status = 502, .body = head.error().message});
+        return report({.why = head.error().message});
+      }
+      auto over = [this](const Relay::Report& r) { report(r); };
+      if (head->status >= 400)
+        return relay->collect(
+            10, [exchange](std::string text) { exchange->respond({.status = 418, .body = text}); });
+      Response answer{
+          .status = head->status, .headers = {{"X-A", head->headers.get("X-A")}}, .body = {}};
+      if (head->status != 101) return relay->pass_on(std::move(answer), over);
+      if (!relay->upgrade(std::move(answer), over))
+        exchange->respond({.status = 400, .body = "no upgrade"});
+    };
   }
   void report(const Relay::Report& r) {
     std::lock_guard lock(mutex_);
@@ -147,6 +151,8 @@ class RelayTest : public ::testing::Test, public Handler {
   net::Dialer::Admits admits_;
   milliseconds head_timeout_{0};
   milliseconds quiet_{60'000};
+  milliseconds longest_{0};
+  std::unique_ptr<Client> client_;  // null: each call has a connection of its own
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Relay::Report> reports_;
@@ -169,6 +175,38 @@ TEST_F(RelayTest, AnAnswerGoesBackAsItComes) {
   EXPECT_EQ(r.to_client, 6u);
   EXPECT_EQ(r.to_server, 2u);
   EXPECT_EQ(backend_.read_all(), "") << "the connection is not kept";
+}
+
+TEST_F(RelayTest, OnSharedConnectionsAnswersGoBackAsTheyCome) {
+  client_ = std::make_unique<Client>(loops_.at(0), dialer_, nullptr);
+  TestClient client(port_);
+  client.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
+  backend_.accept();
+  EXPECT_THAT(backend_.read_until("\r\n\r\n"), StartsWith("GET /a HTTP/1.1\r\n"));
+  backend_.send("HTTP/1.1 200 OK\r\nX-A: b\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n");
+  EXPECT_THAT(client.read_until("one\r\n"), HasSubstr("X-A: b\r\n")) << "before it is complete";
+  backend_.send("3\r\ntwo\r\n0\r\n\r\n");
+  EXPECT_EQ(client.read_until("0\r\n\r\n"), "3\r\ntwo\r\n0\r\n\r\n");
+  // The same connection, and an answer that is there at once.
+  client.send("GET /b HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_THAT(backend_.read_until("\r\n\r\n"), StartsWith("GET /b HTTP/1.1\r\n"));
+  backend_.send("HTTP/1.1 200 OK\r\nX-A: c\r\nContent-Length: 4\r\n\r\nfour");
+  const std::string answer = client.read_until("four");
+  EXPECT_THAT(answer, HasSubstr("X-A: c\r\n"));
+  EXPECT_THAT(answer, HasSubstr("Content-Length: 4\r\n"));
+  client_.reset();
+}
+
+TEST_F(RelayTest, AnAnswerThatTakesTooLongIsCut) {
+  longest_ = milliseconds(1);
+  TestClient client(port_);
+  client.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
+  backend_.accept();
+  backend_.read_until("\r\n\r\n");
+  backend_.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart");
+  EXPECT_THAT(client.read_all(), ::testing::Not(HasSubstr("0\r\n\r\n"))) << "it looks complete";
+  EXPECT_EQ(reported().why, "it took too long");
+  EXPECT_EQ(backend_.read_all(), "");
 }
 
 TEST_F(RelayTest, AnUpgradeMakesATunnelForBothSides) {

@@ -43,8 +43,10 @@ RequestParser::Event RequestParser::next(std::string_view& input, Request& reque
 
   if (partial_.empty()) {
     // Some old clients send an empty line after a body; RFC 9112 section 2.2 has servers skip it.
-    while (!input.empty() && (input.starts_with("\r\n") || input.front() == '\n'))
+    while (!input.empty() && (input.starts_with("\r\n") || input.front() == '\n')) {
       input.remove_prefix(input.front() == '\n' ? 1 : 2);
+      if (!skip_empty_line()) return Event::kError;
+    }
     if (input.empty()) return Event::kNeedMore;
     const std::size_t end = end_of_head(input, 0);
     if (end != std::string_view::npos && end <= max_head_) {
@@ -63,6 +65,7 @@ RequestParser::Event RequestParser::next(std::string_view& input, Request& reque
     }
     partial_.clear();  // the empty line above, in two portions
     input.remove_prefix(1);
+    if (!skip_empty_line()) return Event::kError;
     return next(input, request);
   }
   const std::size_t end = end_of_head(partial_, scanned_);
@@ -83,7 +86,13 @@ RequestParser::Event RequestParser::next(std::string_view& input, Request& reque
   return event;
 }
 
+// A client that sends nothing else would keep its connection, and the server busy, for ever.
+bool RequestParser::skip_empty_line() {
+  return ++empty_lines_ <= kMaxEmptyLines || refuse(400);
+}
+
 RequestParser::Event RequestParser::parse_head(std::string_view head, Request& request) {
+  empty_lines_ = 0;
   request.headers.clear();
   request.has_upgrade = false;
   content_length_.reset();
@@ -113,6 +122,7 @@ bool RequestParser::request_line(std::string_view line, Request& request) {
   else
     return refuse(400);
   keep_alive_ = request.minor_version == 1;
+  if (last - first > kMaxTarget) return refuse(414);
   request.method.assign(line.substr(0, first));
   return read_target(line.substr(first + 1, last - first - 1), request) || refuse(400);
 }

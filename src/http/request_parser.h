@@ -30,6 +30,8 @@ class RequestParser {
 
   explicit RequestParser(std::size_t max_head = kMaxHead) : max_head_(max_head) {}
   static constexpr std::size_t kMaxHead = (1u << 20) + 4096;
+  static constexpr std::size_t kMaxTarget = 128 * 1024;  // of the request line
+  static constexpr int kMaxEmptyLines = 16;              // before a request
 
   // Consumes from the front of `input` up to the next event. The head is written into `request`
   // (which may be used before: its memory is), the body is not.
@@ -55,6 +57,7 @@ class RequestParser {
   bool framing(const Request& request);
   bool take_content_length(std::string_view value);
   bool refuse(int status, std::string_view text = {});
+  bool skip_empty_line();
 
   std::size_t max_head_;
   std::string partial_;      // a head that came in parts
@@ -65,6 +68,7 @@ class RequestParser {
   std::optional<std::uint64_t> content_length_;
   Stage stage_ = Stage::kHead;
   std::uint8_t hosts_ = 0;
+  int empty_lines_ = 0;  // since the last request
   bool chunked_ = false;
   bool keep_alive_ = true;
   bool expects_continue_ = false;

@@ -244,4 +244,26 @@ TEST(Body, IsMadeOfPieces) {
 }
 
 }  // namespace
+TEST(RequestParser, SkipsSomeEmptyLinesAndRefusesAFlood) {
+  const std::string request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+  auto lines = [](int count) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += "\r\n";
+    return out;
+  };
+  for (std::size_t portion : {std::size_t{1}, std::size_t{65536}}) {
+    EXPECT_EQ(parse(request + lines(16) + request, portion).requests.size(), 2u);
+    EXPECT_EQ(parse(lines(17) + request, portion).status, 400);
+    EXPECT_EQ(parse(std::string(1000, '\n'), portion).status, 400);
+  }
+}
+
+TEST(RequestParser, RefusesATargetThatIsTooLong) {
+  auto with = [](std::size_t size) {
+    return cat("GET /", std::string(size, 'x'), " HTTP/1.1\r\nHost: a\r\n\r\n");
+  };
+  EXPECT_EQ(parse(with(100'000), 65536).status, 0);
+  EXPECT_EQ(parse(with(140'000), 65536).status, 414);
+}
+
 }  // namespace cardea::http

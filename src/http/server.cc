@@ -6,13 +6,15 @@
 #include <mutex>
 #include <vector>
 
+#include "http/connection_census.h"
 #include "http/session.h"
 #include "net/listener.h"
 
 namespace cardea::http {
 
 struct Server::State {
-  State(net::Loops& all, Handler& handler, const ServerOptions& options) : loops(all) {
+  State(net::Loops& all, Handler& handler, const ServerOptions& options)
+      : loops(all), census(std::make_shared<ConnectionCensus>(options)) {
     const auto bodies = std::make_shared<BodyBudget>(options.max_bodies);
     for (std::size_t i = 0; i < loops.size(); ++i) {
       auto emptied = [this, i] {
@@ -28,12 +30,15 @@ struct Server::State {
 
   // Runs on the first loop; the connection then belongs to the next one in turn.
   void accepted(net::Socket socket, const std::shared_ptr<const net::TlsServer>& tls, Plain plain) {
+    auto counted = census->admit(socket);
+    if (!counted) return;
     Worker& worker = *workers[next++ % workers.size()];
-    auto adopt = [&worker, tls, plain, socket = std::move(socket)]() mutable {
+    auto adopt = [&worker, tls, plain, counted = std::move(counted),
+                  socket = std::move(socket)]() mutable {
       net::Loop& loop = worker.loop();
       worker.adopt(tls ? tls->accept(loop, std::move(socket))
                        : net::make_plain_connection(loop, std::move(socket)),
-                   plain);
+                   plain, std::move(counted));
     };
     if (worker.loop().in_loop())
       adopt();
@@ -46,6 +51,7 @@ struct Server::State {
   }
 
   net::Loops& loops;
+  const std::shared_ptr<ConnectionCensus> census;
   std::atomic<std::size_t> connections{0};
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<std::unique_ptr<net::Listener>> listeners;
@@ -79,7 +85,8 @@ Result<std::uint16_t> Server::listen(const std::string& address, std::uint16_t p
       state_->loops.at(0), address, port,
       [state = state_.get(), tls = std::move(tls), plain](net::Socket socket) {
         state->accepted(std::move(socket), tls, plain);
-      });
+      },
+      [census = state_->census] { census->out_of_descriptors(); });
   if (!listener) return fail(listener.error());
   const std::uint16_t bound = (*listener)->port();
   state_->listeners.push_back(std::move(*listener));

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -20,6 +21,12 @@ struct ServerOptions {
   std::size_t max_bodies = 512u << 20;               // that all handlers hold; beyond it 429
   std::size_t max_stream_pending = 4u << 20;         // beyond it an answer is cut: over HTTP/1.x
                                                      // its connection, over HTTP/2 its stream
+  std::size_t max_connections = 0;                   // 0: as many as there are descriptors
+  std::size_t reserved_connections = 0;              // beyond them, for clients on this machine
+  std::size_t max_connections_per_address = 0;       // 0: as many as there are
+  std::function<void(const std::string&)> warn;      // about connections that are refused; may be
+                                                     // null. Any thread
+  Counter* refused_connections = nullptr;            // counts them; may be null
   std::uint32_t max_concurrent_streams = 100;        // of one HTTP/2 connection
   std::chrono::milliseconds header_timeout{32'000};  // handshake, and a request's head from its
                                                      // first byte

@@ -30,6 +30,7 @@ class Session {
  private:
   friend class Worker;
   std::size_t place_ = 0;
+  std::shared_ptr<void> counted_;  // its place in the census of connections
 };
 
 // Reads and drops what the client still sends after the server has ended its side, so that the last
@@ -56,7 +57,8 @@ class Worker {
          std::atomic<std::size_t>& connections, net::Callback emptied,
          std::shared_ptr<BodyBudget> bodies = nullptr);
 
-  void adopt(std::unique_ptr<net::Connection> connection, Plain plain);
+  void adopt(std::unique_ptr<net::Connection> connection, Plain plain,
+             std::shared_ptr<void> counted = nullptr);
   void replace(Session& session, std::shared_ptr<Session> by);  // and starts `by`
   void drop(Session& session);  // destroys it when the loop's turn is over
   void close_when_idle();

@@ -33,10 +33,12 @@ Worker::Worker(net::Loop& loop, Handler& handler, const ServerOptions& options,
       bodies_(bodies ? std::move(bodies) : std::make_shared<BodyBudget>(options.max_bodies)),
       read_buffer_(std::make_unique_for_overwrite<char[]>(kReadBuffer)) {}
 
-void Worker::adopt(std::unique_ptr<net::Connection> connection, Plain plain) {
+void Worker::adopt(std::unique_ptr<net::Connection> connection, Plain plain,
+                   std::shared_ptr<void> counted) {
   if (stopping_) return;
   auto session = make_greeting(*this, std::move(connection), plain);
   session->place_ = sessions_.size();
+  session->counted_ = std::move(counted);
   sessions_.push_back(std::move(session));
   connections_.fetch_add(1, std::memory_order_relaxed);
   sessions_.back()->start();
@@ -45,6 +47,7 @@ void Worker::adopt(std::unique_ptr<net::Connection> connection, Plain plain) {
 void Worker::replace(Session& session, std::shared_ptr<Session> by) {
   const std::size_t place = session.place_;
   by->place_ = place;
+  by->counted_ = std::move(session.counted_);
   loop_.bury(std::exchange(sessions_[place], std::move(by)));
   sessions_[place]->start();
 }
@@ -57,6 +60,7 @@ void Worker::drop(Session& session) {
     sessions_[place]->place_ = place;
   }
   sessions_.pop_back();
+  dropped->counted_.reset();
   loop_.bury(std::move(dropped));
   connections_.fetch_sub(1, std::memory_order_relaxed);
   if (stopping_ && sessions_.empty()) emptied_();

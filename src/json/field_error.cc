@@ -121,11 +121,20 @@ Error invalid_object(std::string_view group, std::string_view kind, std::string_
                      const FieldErrors& errors) {
   ErrorDetails details{
       .name = std::string(name), .group = std::string(group), .kind = std::string(kind)};
+  // Every error may quote a value as large as the request.
+  constexpr std::size_t kMostBytes = 1u << 20;
   std::vector<std::string> messages;
   std::unordered_set<std::string> seen;
+  std::size_t bytes = 0;
   for (const FieldError& e : errors) {
+    if (bytes > kMostBytes) {
+      messages.push_back(
+          cat("and more: ", errors.size() - details.causes.size(), " further errors"));
+      break;
+    }
     details.causes.push_back(
         {std::string(row(e.type).reason), e.body(), e.field.empty() ? "<nil>" : e.field});
+    bytes += details.causes.back().message.size() + e.field.size();
     if (auto text = e.message(); seen.insert(text).second) messages.push_back(std::move(text));
   }
   std::string qualified(kind);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <ranges>
 #include <unordered_set>
 
 #include "base/strings.h"
+#include "json/noted_paths.h"
 
 namespace cardea::json {
 namespace {
@@ -15,8 +17,12 @@ namespace {
 // integers beyond 64 bits as doubles and words its errors as Kubernetes' clients know them.
 class Parser {
  public:
-  explicit Parser(std::string_view text, int max_depth)
-      : begin_(text.data()), at_(begin_), end_(begin_ + text.size()), max_depth_(max_depth) {}
+  Parser(std::string_view text, int max_depth, bool notes_duplicates)
+      : begin_(text.data()),
+        at_(begin_),
+        end_(begin_ + text.size()),
+        max_depth_(max_depth),
+        notes_duplicates_(notes_duplicates) {}
 
   Result<Document> run() {
     Document document;
@@ -26,7 +32,8 @@ class Parser {
       if (at_ != end_) unexpected("after top-level value");
     }
     if (!error_.empty()) return fail(bad_request(std::move(error_)));
-    document.duplicates = std::move(duplicates_);
+    if (duplicates_.has_more()) return fail(bad_request("too many fields are repeated"));
+    document.duplicates = duplicates_.take();
     return document;
   }
 
@@ -306,6 +313,7 @@ class Parser {
   }
 
   void note_duplicates(const std::vector<Member>& members) {
+    if (!notes_duplicates_) return;
     auto in_order = [](const Member& a, const Member& b) { return a.key() >= b.key(); };
     if (std::ranges::adjacent_find(members, in_order) == members.end())
       return;                    // strictly ascending
@@ -313,43 +321,55 @@ class Parser {
       for (auto m = members.begin(); m != members.end(); ++m)
         if (std::any_of(members.begin(), m,
                         [&](const Member& before) { return before.key() == m->key(); }))
-          duplicates_.push_back(path_to(m->key()));
+          note_duplicate(m->key());
       return;
     }
     std::unordered_set<std::string_view> seen;
     for (const Member& m : members)
-      if (!seen.insert(m.key()).second) duplicates_.push_back(path_to(m.key()));
+      if (!seen.insert(m.key()).second) note_duplicate(m.key());
+  }
+
+  void note_duplicate(std::string_view key) {
+    if (duplicates_.has_room()) duplicates_.add(path_to(key));
   }
 
   std::string path_to(std::string_view key) const {
-    std::string path(key);
-    for (const Step* s = path_; s; s = s->parent) {
-      bool dot = !path.empty() && path[0] != '[';
+    std::vector<const Step*> steps;
+    for (const Step* s = path_; s; s = s->parent) steps.push_back(s);
+    std::string path;
+    for (const Step* s : std::views::reverse(steps)) {
       if (s->is_index)
-        path = cat("[", s->index, "]", dot ? "." : "", path);
+        path += cat("[", s->index, "]");
       else
-        path = cat(s->key, dot ? "." : "", path);
+        append_key(path, s->key);
     }
+    append_key(path, key);
     return path;
+  }
+
+  static void append_key(std::string& path, std::string_view key) {
+    if (!path.empty()) path += '.';
+    path += key;
   }
 
   const char* begin_;
   const char* at_;
   const char* end_;
   const int max_depth_;
+  const bool notes_duplicates_;
   const Step* path_ = nullptr;
   std::string error_;
-  std::vector<std::string> duplicates_;
+  NotedPaths duplicates_;
 };
 
 }  // namespace
 
 Result<Document> parse_document(std::string_view text) {
-  return Parser(text, kMaxDepth).run();
+  return Parser(text, kMaxDepth, true).run();
 }
 
 Result<Value> parse(std::string_view text, int max_depth) {
-  auto document = Parser(text, max_depth).run();
+  auto document = Parser(text, max_depth, false).run();
   if (!document) return fail(std::move(document.error()));
   return std::move(document->value);
 }

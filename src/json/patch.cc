@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "json/edited_object.h"
 #include "json/parse.h"
 #include "json/print.h"
 
@@ -31,7 +32,7 @@ namespace {
 
 // Enough for any patch of an object that fits the request limit; a body made to burn time stops
 // here.
-constexpr std::size_t kMaxWork = 1 << 26;
+constexpr std::size_t kMaxWork = 1 << 25;
 constexpr std::size_t kMaxCopied = 3 << 20;  // what all copies together may add, about one request
                                              // body
 constexpr std::size_t kItemsPerUnit = 8;     // moving this many items costs as much as visiting one
@@ -242,14 +243,14 @@ Result<Value> wrong_shape(const Value& found, std::string_view where, std::strin
 
 Value merge(const Value& target, const Value& patch) {
   if (!patch.is_object()) return patch;
-  Value out = target.is_object() ? target : Value::object();
+  EditedObject out(target.is_object() ? target : Value::object());
   for (const Member& member : patch.members()) {
     if (member.value.is_null())
       out.erase(member.key());
     else
-      out.set(member.key(), merge(out[member.key()], member.value));
+      out.set(member.key(), merge(target[member.key()], member.value));
   }
-  return out;
+  return out.take();
 }
 
 }  // namespace

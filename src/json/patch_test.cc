@@ -135,5 +135,45 @@ TEST(MergePatch, RefusesWhatIsNoObject) {
   EXPECT_EQ(merged("{}", "null"), "Invalid JSON Patch");
 }
 
+// With a walk over the object for every key this would take minutes.
+TEST(MergePatch, CostsTheSizeOfDocumentAndPatch) {
+  constexpr int kMembers = 200'000;
+  std::vector<Member> old, wanted;
+  for (int i = 0; i < kMembers; ++i) {
+    old.push_back({"old" + std::to_string(i), i});
+    wanted.push_back({"new" + std::to_string(i), i});
+    wanted.push_back({"old" + std::to_string(i), i % 2 ? Value() : Value("changed")});
+  }
+  auto result = apply_merge_patch(Value::object(std::move(old)), Value::object(std::move(wanted)));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->size(), kMembers * 3u / 2);
+  EXPECT_EQ((*result)["old2"], Value("changed"));
+  EXPECT_FALSE(result->has("old3"));
+}
+
+TEST(JsonPatch, StopsABodyThatMovesTooMuch) {
+  std::vector<Value> items(150'000, Value(1)), operations;
+  for (int i = 0; i < 10'000; ++i)
+    operations.push_back(Value::object({{"op", "add"}, {"path", "/items/0"}, {"value", Value(i)}}));
+  const Value document = Value::object({{"items", Value::array(std::move(items))}});
+  EXPECT_FALSE(apply_json_patch(document, Value::array(operations)));
+  operations.resize(500);
+  EXPECT_TRUE(apply_json_patch(document, Value::array(operations)));
+}
+
+TEST(JsonPatch, TakesAsManyOperationsAsAreAllowedOnAnOrdinaryObject) {
+  std::vector<Member> data;
+  std::vector<Value> operations;
+  for (int i = 0; i < 10'000; ++i) {
+    data.push_back({"key" + std::to_string(i), "x"});
+    operations.push_back(
+        Value::object({{"op", "add"}, {"path", "/data/new" + std::to_string(i)}, {"value", "y"}}));
+  }
+  const Value document = Value::object({{"data", Value::object(std::move(data))}});
+  auto result = apply_json_patch(document, Value::array(std::move(operations)));
+  ASSERT_TRUE(result);
+  EXPECT_EQ((*result)["data"].size(), 20'000u);
+}
+
 }  // namespace
 }  // namespace cardea::json

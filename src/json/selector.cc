@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "base/strings.h"
 #include "json/field_error.h"
+#include "json/label_matcher.h"
 
 namespace cardea::json {
 namespace {
@@ -160,33 +161,6 @@ class LabelParser {
   Lexer lexer_;
 };
 
-bool matches_one(const Requirement& r, const Value& labels) {
-  const Value* found = labels.find(r.key);
-  auto is_listed = [&] {
-    return std::ranges::find(r.values, found->as_string()) != r.values.end();
-  };
-  switch (r.op) {
-    case Operator::kIn:
-    case Operator::kEquals:
-      return found && is_listed();
-    case Operator::kNotIn:
-    case Operator::kNotEquals:
-      return !found || !is_listed();
-    case Operator::kExists:
-      return found;
-    case Operator::kDoesNotExist:
-      return !found;
-    case Operator::kGreaterThan:
-    case Operator::kLessThan: {
-      if (!found || r.values.size() != 1) return false;
-      auto have = parse_int(found->as_string()), want = parse_int(r.values[0]);
-      if (!have || !want) return false;
-      return r.op == Operator::kGreaterThan ? *have > *want : *have < *want;
-    }
-  }
-  return false;
-}
-
 // Splits at commas that no backslash escapes.
 std::vector<std::string_view> split_terms(std::string_view text) {
   std::vector<std::string_view> terms;
@@ -252,8 +226,7 @@ Result<void> LabelSelector::check(const Requirement& r) {
 }
 
 bool LabelSelector::matches(const Value& labels) const {
-  return std::ranges::all_of(requirements_,
-                             [&](const Requirement& r) { return matches_one(r, labels); });
+  return LabelMatcher(*this).matches(labels);
 }
 
 Result<FieldSelector> FieldSelector::parse(std::string_view text) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "json/label_matcher.h"
+
 namespace cardea::json {
 namespace {
 
@@ -52,6 +54,32 @@ TEST(FieldSelector, RefusesOtherOperators) {
   ASSERT_FALSE(s);
   EXPECT_EQ(s.error().message,
             "invalid selector: 'spec.nodeName>1'; can't understand 'spec.nodeName>1'");
+}
+
+TEST(LabelSelector, TakesAllRequirementsOnOneKeyTogether) {
+  Value labels = Value::object({{"env", "prod"}, {"n", "5"}});
+  for (auto yes : {"env in (a,prod),env in (prod,b)", "env!=a,env!=b,env notin (c,d)",
+                   "n>1,n>4,n<9", "env,env=prod,!x,!y,!z,x!=1,y notin (2)"})
+    EXPECT_TRUE(matches(yes, labels)) << yes;
+  for (auto no : {"env in (a,prod),env in (a,b)", "env=prod,env=test", "env!=a,env!=prod",
+                  "env,!env", "n>1,n>5", "n<9,n<5", "!x,!y,!z,w"})
+    EXPECT_FALSE(matches(no, labels)) << no;
+}
+
+// 40,000 requirements on each of 40,000 objects: one by one this would take minutes.
+TEST(LabelMatcher, CostsTheSmallerOfLabelsAndRequirements) {
+  std::string text = "env=prod";
+  for (int i = 0; i < 20'000; ++i) {
+    text += ",!k" + std::to_string(i);
+    text += ",env!=v" + std::to_string(i);
+  }
+  auto selector = LabelSelector::parse(text);
+  ASSERT_TRUE(selector);
+  const LabelMatcher matcher(*selector);
+  const Value labels = Value::object({{"env", "prod"}, {"tier", "front"}});
+  for (int i = 0; i < 40'000; ++i) ASSERT_TRUE(matcher.matches(labels));
+  EXPECT_FALSE(matcher.matches(Value::object({{"env", "prod"}, {"k19999", ""}})));
+  EXPECT_FALSE(matcher.matches(Value()));
 }
 
 }  // namespace

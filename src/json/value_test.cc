@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "json/edited_object.h"
 #include "json/field_error.h"
+#include "json/members.h"
 #include "json/parse.h"
 #include "json/print.h"
 
@@ -116,6 +118,63 @@ TEST(Print, TypesAreNamedAsGoNamesThem) {
       {"null", "null"},     {"true", "bool"}, {"1", "number"}, {"1.5", "number"},
       {R"("x")", "string"}, {"[]", "array"},  {"{}", "object"}};
   for (const auto& [text, name] : kNames) EXPECT_EQ(go_kind(*parse(text)), name) << text;
+}
+
+TEST(Value, SetsAndErasesManyMembersInOneWalk) {
+  Value value = must(R"({"b":1,"d":1})");
+  const Value before = value;
+  set_all(value, {{"e", 2}, {"a", 2}, {"b", 2}, {"b", 3}});
+  EXPECT_EQ(print(value), R"({"a":2,"b":3,"d":1,"e":2})");
+  add_missing(value, must(R"({"a":9,"c":9})"));
+  EXPECT_EQ(print(value), R"({"a":2,"b":3,"c":9,"d":1,"e":2})");
+  erase_members(value, [](const Member& m) { return m.key() == "a" || m.key() == "e"; });
+  EXPECT_EQ(print(value), R"({"b":3,"c":9,"d":1})");
+  EXPECT_EQ(print(before), R"({"b":1,"d":1})");
+  Value nothing;
+  set_all(nothing, {{"a", 1}});
+  EXPECT_EQ(print(nothing), R"({"a":1})");
+}
+
+TEST(Value, MovesItsMembersWhenOneComesOrGoes) {
+  Value object, array;
+  for (int i = 0; i < 40; ++i) {
+    object.set(std::to_string(i * 7 % 40) + " and some more text", i);
+    array.insert_item(static_cast<std::size_t>(i / 2), "item number " + std::to_string(i));
+  }
+  const Value other = object;
+  for (int i = 0; i < 40; i += 2) {
+    EXPECT_TRUE(object.erase(std::to_string(i) + " and some more text"));
+    array.erase_item(0);
+  }
+  EXPECT_EQ(object.size(), 20u);
+  EXPECT_EQ(array.size(), 20u);
+  EXPECT_EQ(other.size(), 40u);
+  EXPECT_EQ(object["7 and some more text"], Value(1));
+  EXPECT_FALSE(object.has("8 and some more text"));
+}
+
+TEST(Value, AnEditedObjectAnswersAsIfEachEditWereDone) {
+  EditedObject edited(must(R"({"b":1,"c":2,"d":3})"));
+  edited.set("a", 0);
+  edited.set("c", 5);
+  edited.erase("d");
+  edited.erase("nothing");
+  EXPECT_EQ(*edited.find("c"), Value(5));
+  EXPECT_EQ(*edited.find("b"), Value(1));
+  EXPECT_EQ(edited.find("d"), nullptr);
+  edited.set("d", 4);
+  EXPECT_EQ(print(edited.take()), R"({"a":0,"b":1,"c":5,"d":4})");
+}
+
+// A key of a megabyte would stand in the path of each of the 200,000 members below it.
+TEST(Value, RefusesMoreDuplicatesThanCanBeNamed) {
+  std::string text = "{\"" + std::string(1 << 20, 'k') + "\":{\"a\":1";
+  for (int i = 0; i < 200'000; ++i) text += ",\"a\":1";
+  text += "}}";
+  auto document = parse_document(text);
+  ASSERT_FALSE(document);
+  EXPECT_EQ(document.error().message, "too many fields are repeated");
+  EXPECT_TRUE(parse(text));
 }
 
 }  // namespace

@@ -6,10 +6,13 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <unordered_set>
 
 #include "base/strings.h"
+#include "json/noted_paths.h"
+#include "json/parse.h"
 #include "json/print.h"
 
 namespace cardea::json {
@@ -90,7 +93,8 @@ class Builder : public YAML::EventHandler {
   Builder(std::size_t budget, Surprises surprises) : budget_(budget), surprises_(surprises) {}
 
   Document take() {
-    return {std::move(result_), std::move(duplicates_), std::move(duplicate_lines_)};
+    if (duplicates_.has_more()) throw Failure{"yaml: too many keys are repeated"};
+    return {std::move(result_), duplicates_.take(), duplicate_lines_.take()};
   }
   // Where collections in flow style begin that lie in no other, in characters from the beginning.
   const std::vector<std::size_t>& flows() const { return flows_; }
@@ -268,9 +272,10 @@ class Builder : public YAML::EventHandler {
       return merge(value, height);
     }
     if (!frame.seen.insert(frame.key).second) {
-      duplicates_.push_back(path_to_here());
-      duplicate_lines_.push_back(
-          cat("line ", frame.key_line, ": key ", quoted(frame.key), " already set in map"));
+      if (duplicates_.has_room()) duplicates_.add(path_to_here());
+      if (duplicate_lines_.has_room())
+        duplicate_lines_.add(
+            cat("line ", frame.key_line, ": key ", quoted(frame.key), " already set in map"));
     }
     frame.members.push_back({frame.key, std::move(value)});
   }
@@ -292,7 +297,7 @@ class Builder : public YAML::EventHandler {
   std::vector<Frame> stack_;
   std::map<YAML::anchor_t, Anchored> anchors_;
   Value result_;
-  std::vector<std::string> duplicates_, duplicate_lines_;
+  NotedPaths duplicates_, duplicate_lines_;
 };
 
 // Where two readers of YAML stop at the same place, people know the words of the other.
@@ -443,9 +448,31 @@ Result<Document> guarded(std::string_view text, Read read) {
   }
 }
 
+// Whether YAML reads this value, written as JSON, in the same way. It turns 1.0 into 1, and takes
+// `<<` for a merge.
+bool means_the_same_in_yaml(const Value& value) {
+  if (value.is_double()) return false;
+  for (const Value& item : value.items())
+    if (!means_the_same_in_yaml(item)) return false;
+  for (const Member& member : value.members())
+    if (member.key() == "<<" || !means_the_same_in_yaml(member.value)) return false;
+  return true;
+}
+
+// Most clients that say YAML send JSON, which our own reader reads fifty times faster.
+std::optional<Document> read_as_json(std::string_view text) {
+  // JSON writes characters beyond 16 bits as two escapes, YAML does not.
+  if (!text.starts_with('{') || text.contains("\\u")) return std::nullopt;
+  auto document = parse_document(text);
+  if (!document || !document->duplicates.empty() || !means_the_same_in_yaml(document->value))
+    return std::nullopt;
+  return std::move(*document);
+}
+
 }  // namespace
 
 Result<Document> parse_yaml(std::string_view text, std::size_t max_bytes) {
+  if (auto document = read_as_json(text)) return std::move(*document);
   return guarded(text, [&] {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);

@@ -249,5 +249,18 @@ TEST(Configuration, HasAByteOrderMarkAtItsBeginningOrNowhere) {
                           1 << 16));
 }
 
+TEST(Yaml, ReadsJsonAsYamlDoes) {
+  for (auto text :
+       {R"({"a":[1,-2,true,null,"x"],"b":{"c":"1"}})", R"({"a":1.0})", R"({"a":1e3})",
+        R"({"a":{"<<":{"b":1}}})", R"({"a":1,"a":2})", "{a: b, c: [1, 2]}", R"({"a":"\u00e4"})"}) {
+    auto direct = parse_yaml(text, 1 << 16);
+    auto indented = parse_yaml("\n" + std::string(text), 1 << 16);
+    ASSERT_TRUE(direct && indented) << text;
+    EXPECT_EQ(print(direct->value), print(indented->value));
+    EXPECT_EQ(direct->duplicates, indented->duplicates);
+    EXPECT_EQ(direct->duplicate_lines.size(), indented->duplicate_lines.size());
+  }
+}
+
 }  // namespace
 }  // namespace cardea::json

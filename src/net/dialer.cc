@@ -16,18 +16,12 @@
 namespace cardea::net {
 namespace {
 
-std::string text_of(const addrinfo& one) {
-  char text[NI_MAXHOST] = "";
-  ::getnameinfo(one.ai_addr, one.ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
-  return text;
-}
-
 Result<Socket> connect_to(const addrinfo* addresses, const std::string& host, std::uint16_t port,
                           const Dialer::Admits& admits) {
   int error = EADDRNOTAVAIL;
   bool is_any_admitted = false;
   for (const addrinfo* one = addresses; one; one = one->ai_next) {
-    if (admits && !admits(text_of(*one))) continue;
+    if (admits && !admits(endpoint_of(*one->ai_addr).address)) continue;
     is_any_admitted = true;
     Socket socket(::socket(one->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket.is_open()) {

@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kBacklog = 4096;
 constexpr std::chrono::milliseconds kPauseWithoutDescriptors{50};
+constexpr int kAcceptedPerTurn = 64;
 
 struct Address {
   sockaddr_storage storage{};
@@ -77,10 +78,11 @@ void run_on(Loop& loop, std::function<void()> task) {
 
 class Listener::Acceptor final : public Watcher {
  public:
-  Acceptor(Loop& loop, Socket socket, Accepted accepted)
+  Acceptor(Loop& loop, Socket socket, Accepted accepted, Exhausted exhausted)
       : loop_(loop),
         socket_(std::move(socket)),
         accepted_(std::move(accepted)),
+        exhausted_(std::move(exhausted)),
         retry_(loop, [this] { accept_all(); }) {}
 
   Result<void> start() { return loop_.watch(socket_.fd(), *this); }
@@ -96,7 +98,9 @@ class Listener::Acceptor final : public Watcher {
   void on_events(Events) override { accept_all(); }
 
   void accept_all() {
-    while (socket_.is_open()) {
+    for (int count = 0; socket_.is_open(); ++count) {
+      // What still waits raises no further edge; others have their turn first.
+      if (count == kAcceptedPerTurn) return retry_.start(std::chrono::milliseconds(0));
       const int fd = ::accept4(socket_.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
       if (fd >= 0) {
         const int on = 1;
@@ -106,23 +110,28 @@ class Listener::Acceptor final : public Watcher {
       }
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
       // The waiting connections raise no further edge, so ask again after a while.
-      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        if (exhausted_) exhausted_();
         return retry_.start(kPauseWithoutDescriptors);
+      }
     }
   }
 
   Loop& loop_;
   Socket socket_;
   Accepted accepted_;
+  Exhausted exhausted_;
   Timer retry_;
 };
 
 Result<std::unique_ptr<Listener>> Listener::open(Loop& loop, const std::string& address,
-                                                 std::uint16_t port, Accepted accepted) {
+                                                 std::uint16_t port, Accepted accepted,
+                                                 Exhausted exhausted) {
   auto socket = listen_on(address, port);
   if (!socket) return fail(socket.error());
   const std::uint16_t bound = local_of(socket->fd()).port;
-  auto acceptor = std::make_shared<Acceptor>(loop, std::move(*socket), std::move(accepted));
+  auto acceptor = std::make_shared<Acceptor>(loop, std::move(*socket), std::move(accepted),
+                                             std::move(exhausted));
   Result<void> started;
   run_on(loop, [&] { started = acceptor->start(); });
   if (!started) return fail(started.error());

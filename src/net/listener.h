@@ -19,10 +19,12 @@ namespace cardea::net {
 class Listener {
  public:
   using Accepted = std::function<void(Socket)>;
+  using Exhausted = std::function<void()>;  // told when there is no descriptor for a connection
 
   // `address` is numeric, "0.0.0.0" or "::" for all; port 0 lets the system choose.
   static Result<std::unique_ptr<Listener>> open(Loop& loop, const std::string& address,
-                                                std::uint16_t port, Accepted accepted);
+                                                std::uint16_t port, Accepted accepted,
+                                                Exhausted exhausted = {});
   ~Listener();
 
   std::uint16_t port() const { return port_; }

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "net/signals.h"
+#include "net/watchdog.h"
 
 namespace cardea::net {
 namespace {
@@ -149,4 +150,45 @@ TEST(Signals, ArriveWhereTheyAreWaitedFor) {
 }
 
 }  // namespace
+TEST(Loop, TellsOfACallbackThatHeldIt) {
+  Loops loops(1);
+  std::promise<std::string> told;
+  watch_over(loops.at(0), milliseconds(20),
+             [&](std::chrono::nanoseconds took, std::string_view what) {
+               EXPECT_GE(took, milliseconds(30));
+               told.set_value(std::string(what));
+             });
+  loops.at(0).post([] { WorkNote::of_this_thread().set({"GET", "/quick"}); });
+  loops.at(0).post([] {
+    WorkNote::of_this_thread().set({"POST", "/slow", "of", "jane"});
+    const auto begin = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - begin < milliseconds(30)) {
+    }
+  });
+  EXPECT_EQ(told.get_future().get(), "POST /slow of jane");
+}
+
+// A timer that starts after a long callback of the same turn has its whole time.
+TEST(Loop, TimersStartWhenTheyAreStarted) {
+  Loop loop;
+  SteadyTime started, rang;
+  std::unique_ptr<Timer> timer;
+  loop.post([&] {
+    const auto begin = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - begin < milliseconds(50)) {
+    }
+  });
+  loop.post([&] {
+    started = std::chrono::steady_clock::now();
+    timer = std::make_unique<Timer>(loop, [&] {
+      rang = std::chrono::steady_clock::now();
+      loop.stop();
+    });
+    timer->start(milliseconds(40));
+  });
+  loop.run();
+  EXPECT_GE(rang - started, milliseconds(39));
+  timer.reset();
+}
+
 }  // namespace cardea::net

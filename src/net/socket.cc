@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -14,22 +13,6 @@ namespace cardea::net {
 namespace {
 
 constexpr std::size_t kMaxPieces = 64;
-
-Endpoint endpoint_of(const sockaddr_storage& storage) {
-  char text[INET6_ADDRSTRLEN] = "";
-  if (storage.ss_family == AF_INET) {
-    const auto& v4 = reinterpret_cast<const sockaddr_in&>(storage);
-    ::inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
-    return {text, ntohs(v4.sin_port)};
-  }
-  if (storage.ss_family != AF_INET6) return {};
-  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(storage);
-  if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
-    ::inet_ntop(AF_INET, v6.sin6_addr.s6_addr + 12, text, sizeof text);
-  else
-    ::inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
-  return {text, ntohs(v6.sin6_port)};
-}
 
 }  // namespace
 
@@ -122,18 +105,34 @@ void Socket::close() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
+Endpoint endpoint_of(const sockaddr& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (address.sa_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+    ::inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
+    return {text, ntohs(v4.sin_port)};
+  }
+  if (address.sa_family != AF_INET6) return {};
+  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+  if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
+    ::inet_ntop(AF_INET, v6.sin6_addr.s6_addr + 12, text, sizeof text);
+  else
+    ::inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
+  return {text, ntohs(v6.sin6_port)};
+}
+
 Endpoint peer_of(const Socket& socket) {
   sockaddr_storage storage{};
   socklen_t size = sizeof storage;
   if (::getpeername(socket.fd(), reinterpret_cast<sockaddr*>(&storage), &size) != 0) return {};
-  return endpoint_of(storage);
+  return endpoint_of(reinterpret_cast<const sockaddr&>(storage));
 }
 
 Endpoint local_of(int fd) {
   sockaddr_storage storage{};
   socklen_t size = sizeof storage;
   if (::getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return {};
-  return endpoint_of(storage);
+  return endpoint_of(reinterpret_cast<const sockaddr&>(storage));
 }
 
 }  // namespace cardea::net

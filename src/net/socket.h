@@ -1,4 +1,6 @@
 #pragma once
+#include <sys/socket.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -58,6 +60,7 @@ struct Endpoint {
   std::string address;
   std::uint16_t port = 0;
 };
+Endpoint endpoint_of(const sockaddr& address);  // an IPv4 address inside an IPv6 one is plain
 Endpoint peer_of(const Socket& socket);
 Endpoint local_of(int fd);
 

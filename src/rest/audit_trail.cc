@@ -186,6 +186,12 @@ void AuditTrail::authorized(const authz::Chain::Verdict& verdict) {
   annotate("authorization.k8s.io/reason", d.reason.text());
 }
 
+void AuditTrail::authorized_again(const authz::Chain::Verdict& verdict) {
+  std::erase_if(draft_.annotations,
+                [](const auto& entry) { return entry.first.starts_with("authorization."); });
+  authorized(verdict);
+}
+
 void AuditTrail::sent_object(const json::Value& object, std::size_t bytes) {
   if (treatment_.level == Level::kNone) return;
   const json::Value& metadata = object["metadata"];

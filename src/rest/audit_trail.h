@@ -44,6 +44,8 @@ class AuditTrail {
 
   void impersonated(const authz::User& user, std::string_view constraint);
   void authorized(const authz::Chain::Verdict& verdict);
+  // The same for a decision that replaces an earlier one.
+  void authorized_again(const authz::Chain::Verdict& verdict);
   // The content of the request, when it has been read. Patches are recorded as they were sent.
   void sent_object(const json::Value& object, std::size_t bytes);
   void sent_patch(const json::Value& patch, std::size_t bytes);

@@ -11,6 +11,7 @@ const json::Value& Call::user_info() const {
 }
 
 void begin_stream(Call& call, http::Response& head) {
+  fairness::name_flow(call.seat.flow(), head.headers);
   if (call.trail) return call.trail->begin_stream(head);
   head.headers.set("Audit-Id", audit_id_of(call.request(), call.services.random));
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include "base/random.h"
 #include "catalog/catalog.h"
 #include "http/exchange.h"
+#include "rest/fairness/seat.h"
 #include "rest/metrics.h"
 #include "rest/present/negotiation.h"
 #include "rest/write/allocator.h"
@@ -26,19 +28,37 @@ class Conversions;        // catalog/conversion.h
 class WebhookConversion;  // the same
 }  // namespace cardea::catalog
 
+namespace cardea::rest::fairness {
+class Gate;  // rest/fairness/gate.h
+}
+namespace cardea::rest::pipeline {
+struct Sent;  // rest/pipeline/sent.h
+}
+
 namespace cardea::rest {
 
 class AuditTrail;
 class CatalogHolder;
 class Canonicalizer;
-struct Backends;         // rest/streams/backends.h
-class FieldPermissions;  // rest/write/field_permissions.h
+class Aggregator;     // rest/aggregation/aggregator.h
+class ConditionSeal;  // rest/reviews/condition_seal.h
+struct Backends;      // rest/streams/backends.h
+namespace bridge {
+class Bridge;  // rest/bridge/bridge.h
+}
+class HeavyLanes;         // rest/heavy_lanes.h
+class MemoryBudget;       // rest/memory_budget.h
+class UnreadableRecords;  // rest/unreadable_records.h
+class OpenStreams;        // rest/streams/open_streams.h
+class Reconsiders;        // the same
+class FieldPermissions;   // rest/write/field_permissions.h
 class WriteGuard;
 
 // The shared parts of all verbs, built once by the program.
 struct Services {
   const store::Store& store;
-  Commits commits;  // the only way to write, and it takes a proof
+  store::Store* shared = nullptr;  // the same, where other servers use it too; else null
+  Commits commits;                 // the only way to write, and it takes a proof
   CatalogHolder& catalog;
   const admission::Chain& admission;
   const authz::CurrentChain& authorizer;
@@ -50,12 +70,23 @@ struct Services {
   const catalog::WebhookConversion* conversion = nullptr;  // between versions of custom resources
   const Canonicalizer* canonicalizer = nullptr;  // null: every kind is written as its schema says
   bool allow_privileged = false;
-  std::uint32_t min_request_timeout = 1800;  // seconds: a watch without a timeout ends after this
-                                             // to twice this; 0: it does not end
-  bool conditional_authorization = false;    // whether requests may be allowed under conditions
+  std::chrono::milliseconds staleness{1'000};  // of a shared store, at which nothing is allowed
+  std::uint32_t min_request_timeout = 1800;    // seconds: a watch without a timeout ends after this
+                                               // to twice this; 0: it does not end
+  bool conditional_authorization = false;      // whether requests may be allowed under conditions
   const FieldPermissions* field_permissions = nullptr;  // null: the verb of a request decides about
                                                         // all fields
+  const ConditionSeal& condition_seal;                  // of conditions that leave the server
+  const std::string& server_id;                         // names this server to those that it asks
   const Backends* backends = nullptr;                   // null: the server connects to no kubelets
+  const bridge::Bridge* bridge = nullptr;               // null: no cluster gets bridged answers
+  OpenStreams* open_streams = nullptr;                  // null: streams are not asked about again
+  const Aggregator* aggregator = nullptr;               // null: no request is handed on
+  std::shared_ptr<MemoryBudget> bodies = {};   // of requests that are being read; null: no bounds
+  std::shared_ptr<MemoryBudget> answers = {};  // that clients have not taken yet; the same
+  const UnreadableRecords* unreadable = nullptr;  // null: all can be read
+  HeavyLanes* heavy_lanes = nullptr;  // null: all requests are served on the loops of connections
+  fairness::Gate* gate = nullptr;     // null: no request has to wait
   const authn::AuthenticatorChain* authenticators = nullptr;            // asked by token reviews
   const authn::ServiceAccountTokens* service_account_tokens = nullptr;  // null: none are issued
 };
@@ -95,7 +126,17 @@ struct Call {
   // until one asks.
   mutable std::shared_ptr<catalog::Conversions> conversions = {};
   bool is_own = false;  // the server itself asks
-  Settlement open;      // what authorization left to be decided by what the request writes
+  // Of a shared store: the policy that the decision was made from, and when that was all there is.
+  store::Revision policy_revision = 0;
+  std::chrono::steady_clock::time_point policy_as_of = {};
+  bool has_policy_moved = false;  // it has changed meanwhile: the decision is not good any more
+  bool has_stored = false;        // something of this request is stored already
+  // Where the answer may go on for long, or the policy may change before what is written is stored:
+  // the question, and the part that can ask it again.
+  std::shared_ptr<const pipeline::Sent> sent = {};
+  const Reconsiders* reconsiders = nullptr;
+  fairness::Seat seat = {};  // held until the answer is given, or a watch has begun
+  Settlement open;           // what authorization left to be decided by what the request writes
 
   // The user as objects and reviews show one; made when first asked for.
   const json::Value& user_info() const;

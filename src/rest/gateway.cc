@@ -7,7 +7,12 @@
 #include "base/time_parse.h"
 #include "catalog/kinds/names.h"
 #include "http/websocket.h"
+#include "net/watchdog.h"
+#include "rest/aggregation/forward.h"
+#include "rest/bridge/bridge.h"
 #include "rest/catalog_holder.h"
+#include "rest/freshness.h"
+#include "rest/heavy_lanes.h"
 #include "rest/policy/guard.h"
 #include "rest/present/status.h"
 #include "rest/verbs/subresources.h"
@@ -53,14 +58,6 @@ bool is_unserved_upgrade(const http::Request& request, const authz::RequestInfo&
 Error unserved_upgrade(const http::Request& request) {
   return bad_request(cat("an upgrade of this request to ", quoted(request.headers.get("upgrade")),
                          " is not served"));
-}
-
-// Requests whose end the client or another server decides.
-bool is_long_running(const authz::RequestInfo& info) {
-  constexpr std::string_view kSubresources[] = {"attach", "exec", "log", "portforward", "proxy"};
-  return info.is_resource_request &&
-         (info.verb == "watch" || info.verb == "proxy" ||
-          std::ranges::find(kSubresources, info.subresource) != std::end(kSubresources));
 }
 
 struct Row {
@@ -177,6 +174,11 @@ Result<Answer> Gateway::describe(http::Request& request, const authz::RequestInf
 Task<Result<Answer>> Gateway::serve_call(Call& call) {
   if (call.open.is_conditional())
     call.audit_annotations.set("authorization.k8s.io/is-conditional-decision", "true");
+  if (services_.shared && !call.is_own) {
+    Result<void> ready = co_await confirm_decision(call);
+    if (ready) ready = co_await make_fresh(call);
+    if (!ready) co_return fail(ready.error());
+  }
   Result<Answer> answer = co_await serve_resource(call);
   // A verb that does not go through admission must not make a yes of a perhaps.
   const bool is_open = call.open.has_conditions() && !call.open.is_settled();
@@ -209,13 +211,14 @@ struct Gateway::Deadline {
     const authz::RequestInfo* about = info            ? info
                                       : journey.asked ? &journey.asked->info
                                                       : &kNothing;
-    if (!is_long_running(*about)) witness.give_up(journey, *about);
+    if (!pipeline::is_long_running(*about)) witness.give_up(journey, *about);
   }
   // When it is known what is asked.
   Result<void> ask(const authz::RequestInfo& asked, std::chrono::milliseconds longest) {
     info = &asked;
+    limit = longest;
     const auto wanted = asked.query.first("timeout");
-    if (is_long_running(asked)) {
+    if (pipeline::is_long_running(asked)) {
       timer.cancel();
     } else if (wanted && !wanted->empty()) {
       const auto given = parse_duration(*wanted);
@@ -223,32 +226,125 @@ struct Gateway::Deadline {
         return fail(bad_request(
             cat("invalid timeout specified in the request URL - ", given.error().message)));
       if (given->count() > 0)
-        timer.start(std::min(longest, std::chrono::ceil<std::chrono::milliseconds>(*given)));
+        start(limit = std::min(longest, std::chrono::ceil<std::chrono::milliseconds>(*given)));
     }
     return {};
+  }
+  void start(std::chrono::milliseconds time) {
+    end = std::chrono::steady_clock::now() + time;
+    timer.start(time);
+  }
+  // On another loop, where the request may have waited for its turn.
+  void run_until(net::SteadyTime time) {
+    const auto left = time - std::chrono::steady_clock::now();
+    if (left <= left.zero()) return give_up();
+    start(std::chrono::ceil<std::chrono::milliseconds>(left));
   }
 
   pipeline::Witness& witness;
   const pipeline::Journey& journey;
   const authz::RequestInfo* info = nullptr;
+  std::chrono::milliseconds limit{0};
   net::Timer timer;
+  net::SteadyTime end;
 };
+
+std::shared_ptr<const Remote> Gateway::remote_of(const authz::RequestInfo& info,
+                                                 bool is_own) const {
+  return is_own || !services_.aggregator ? nullptr : services_.aggregator->find(info);
+}
+
+namespace {
+
+// For the watchdog of the loop.
+void note_work(const Call& call) {
+  net::WorkNote::of_this_thread().set(
+      {call.exchange->request().method, call.info.path, "of", call.user.name});
+}
+
+}  // namespace
+
+// The stations once more, for a request whose policy has changed before anything was stored.
+struct Gateway::Redecision {
+  explicit Redecision(std::unique_ptr<Redecision> earlier) : before(std::move(earlier)) {}
+
+  const std::unique_ptr<Redecision> before;
+  pipeline::Journey journey;
+  std::optional<Call> call;  // unless the journey has come to its end
+};
+
+namespace {
+
+// Whoever changes policy all the time does not keep a write for ever.
+constexpr int kMostRedecisions = 8;
+
+bool must_decide_again(const Call& call) {
+  return call.has_policy_moved && !call.has_stored && call.sent;
+}
+
+}  // namespace
+
+// False: the request is at its end. It keeps its seat.
+Task<bool> Gateway::travel_again(Call& before, Redecision& again, pipeline::Witness& witness) {
+  http::Exchange& exchange = *before.exchange;
+  for (const http::Header header : before.sent->credentials)
+    exchange.request().headers.add(header.name, header.value);
+  pipeline::Stations stations = this->stations();
+  stations.gate = nullptr;
+  bool done = co_await pipeline::travel(stations, exchange, again.journey);
+  (void)done;
+  witness.saw_again(again.journey);
+  if (again.journey.end) co_return false;
+  again.journey.seat = std::move(before.seat);
+  again.call.emplace(make_call(before.exchange, again.journey, witness.frame, witness.trail()));
+  co_return true;
+}
+
+// Where a request goes on that would hold the loop of its connection; its time goes on too.
+Task<bool> Gateway::move_to(net::Loop* lane, http::Exchange& exchange,
+                            std::optional<HeavyLanes::Stay>& stay,
+                            std::optional<Deadline>& deadline, pipeline::Witness& witness,
+                            const pipeline::Journey& journey) {
+  if (!lane) co_return false;
+  stay.emplace(*services_.heavy_lanes, *lane);
+  std::optional<net::SteadyTime> end;
+  if (deadline && deadline->timer.pending()) end = deadline->end;
+  deadline.reset();  // its timer belongs to the loop
+  exchange.work_on(*lane);
+  bool there = co_await continue_on(*lane);
+  if (end) {
+    deadline.emplace(*lane, witness, journey);
+    deadline->run_until(*end);
+  }
+  co_return there;
+}
+
+net::Loop* Gateway::lane_for(const Call& call) const {
+  if (!services_.heavy_lanes || call.is_own) return nullptr;
+  return services_.heavy_lanes->lane_for(call);
+}
+
+net::Loop* Gateway::lane_for(const authz::RequestInfo& info) const {
+  return services_.heavy_lanes ? services_.heavy_lanes->lane_for(info) : nullptr;
+}
 
 Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange,
                           std::optional<authz::User> known) {
+  net::WorkNote::of_this_thread().set({exchange->request().method, exchange->request().path});
   const bool is_own = known.has_value();
   pipeline::Witness witness(watchers_, services_, exchange);
   pipeline::Journey own;
   std::shared_ptr<http::Kept> kept = std::move(exchange->request().kept);
   auto* early = static_cast<pipeline::EarlyJourney*>(kept.get());
   pipeline::Journey& journey = early ? early->journey : own;
+  std::optional<HeavyLanes::Stay> stay;
   std::optional<Deadline> deadline;
   if (request_timeout_.count() > 0 && !is_own && exchange->loop().in_loop()) {
     deadline.emplace(exchange->loop(), witness, journey);
-    deadline->timer.start(request_timeout_);
+    deadline->start(request_timeout_);
   }
   if (early) {
-    bool done = co_await early->finish();
+    bool done = co_await early->finish(stations(), *exchange);
     (void)done;
   } else {
     if (known) own.acting = pipeline::Acting{std::move(*known)};
@@ -257,6 +353,7 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange,
   }
   static const authz::RequestInfo kNothing;
   const authz::RequestInfo& info = journey.asked ? journey.asked->info : kNothing;
+  witness.flow = journey.seat.flow();
   bool is_recorded = co_await witness.saw(journey);
   Result<void> in_time;
   if (deadline) in_time = deadline->ask(info, request_timeout_);
@@ -271,26 +368,82 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange,
     witness.respond(std::move(journey.end->answer), journey, info);
   } else if (!in_time) {
     witness.respond(fail(in_time.error()), journey, info);
+  } else if (auto remote = remote_of(info, is_own); remote) {
+    // It has its own limits, which end the call to the other server, too.
+    if (deadline) deadline->timer.cancel();
+    Call call = make_call(exchange, journey, witness.frame, witness.trail());
+    witness.user = &call.user;
+    const std::chrono::milliseconds limit = deadline ? deadline->limit
+                                                     : std::chrono::milliseconds(0);
+    Result<void> confirmed;
+    if (services_.shared) confirmed = co_await confirm_decision(call);
+    Result<Answer> answer = Answer();
+    if (confirmed)
+      answer = co_await forward(call, *services_.aggregator, std::move(remote), limit);
+    else
+      answer = fail(confirmed.error());
+    witness.saw(call);
+    if (answer && answer->is_streaming)
+      witness.streams(journey, call, answer->status);
+    else
+      witness.respond(std::move(answer), journey, call.info);
   } else if (is_unserved_upgrade(exchange->request(), info)) {
     witness.respond(fail(unserved_upgrade(exchange->request())), journey, info);
+  } else if (services_.bridge && bridge::Bridge::serves(info)) {
+    Call call = make_call(exchange, journey, witness.frame, witness.trail());
+    if (deadline) deadline->info = &call.info;
+    witness.user = &call.user;
+    Result<void> confirmed;
+    if (services_.shared) confirmed = co_await confirm_decision(call);
+    Result<Answer> answer = Answer();
+    if (confirmed)
+      answer = co_await services_.bridge->admit(call);
+    else
+      answer = fail(confirmed.error());
+    witness.respond(std::move(answer), journey, call.info);
+    if (deadline) deadline->timer.cancel();
   } else if (!info.is_resource_request) {
+    bool moved = co_await move_to(lane_for(info), *exchange, stay, deadline, witness, journey);
+    (void)moved;
     witness.frame.view.format = SelfDescription::format_of(exchange->request(), info);
     witness.respond(describe(exchange->request(), info), journey, info);
   } else {
-    Call call = make_call(exchange, journey, witness);
+    Call call = make_call(exchange, journey, witness.frame, witness.trail());
     call.is_own = is_own;
+    bool moved = co_await move_to(lane_for(call), *exchange, stay, deadline, witness, journey);
     if (deadline) deadline->info = &call.info;
     witness.user = &call.user;
-    Result<Answer> answer = co_await serve_call(call);
-    witness.saw(call);
+    note_work(call);
+    Result<Answer> answer = pipeline::too_late();
+    // Whoever waited too long for a lane was told so, and nothing begins.
+    const bool is_late = moved && witness.has_given_up();
+    if (!is_late) answer = co_await serve_call(call);
+    // The deadline and the witness know earlier calls, so they are kept.
+    std::unique_ptr<Redecision> again;
+    Call* served = &call;
+    for (int round = 0; round < kMostRedecisions && must_decide_again(*served); ++round) {
+      again = std::make_unique<Redecision>(std::move(again));
+      bool decided = co_await travel_again(*served, *again, witness);
+      if (!decided) break;
+      served = &*again->call;
+      if (deadline) deadline->info = &served->info;
+      witness.user = &served->user;
+      answer = pipeline::too_late();
+      if (!witness.has_given_up()) answer = co_await serve_call(*served);
+    }
+    const bool is_ended = again && again->journey.end;
+    if (is_ended) answer = std::move(again->journey.end->answer);
+    const pipeline::Journey& last = is_ended ? again->journey : journey;
+    note_work(*served);
+    witness.saw(*served);
     if (answer && answer->is_streaming) {
-      witness.streams(journey, call, answer->status);
+      witness.streams(last, *served, answer->status);
     } else {
-      witness.frame.view = call.view;
-      witness.frame.catalog = call.catalog.get();
-      witness.frame.resource = call.resource;
-      witness.frame.include_object = call.info.query.first("includeObject").value_or("");
-      witness.respond(std::move(answer), journey, call.info, call.warnings);
+      witness.frame.view = served->view;
+      witness.frame.catalog = served->catalog.get();
+      witness.frame.resource = served->resource;
+      witness.frame.include_object = served->info.query.first("includeObject").value_or("");
+      witness.respond(std::move(answer), last, served->info, served->warnings);
     }
     if (deadline && !exchange->loop().in_loop()) {
       // The timer belongs to the loop, and knows the call.
@@ -303,7 +456,7 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange,
 }
 
 Call Gateway::make_call(std::shared_ptr<http::Exchange> exchange, pipeline::Journey& journey,
-                        const pipeline::Witness& witness) {
+                        const Frame& frame, std::shared_ptr<AuditTrail> trail) const {
   pipeline::Decided& decided = *journey.decided;
   return Call{.exchange = std::move(exchange),
               .services = services_,
@@ -312,17 +465,72 @@ Call Gateway::make_call(std::shared_ptr<http::Exchange> exchange, pipeline::Jour
               .chain = std::move(decided.chain),
               .catalog = services_.catalog.get(),
               .resource = nullptr,
-              .view = witness.frame.view,
-              .started = StartTime(witness.frame.now),
-              .trail = witness.trail(),
+              .view = frame.view,
+              .started = StartTime(frame.now),
+              .trail = std::move(trail),
+              .policy_revision = decided.policy_revision,
+              .policy_as_of = decided.policy_as_of,
+              .sent = std::move(journey.sent),
+              .reconsiders = this,
+              .seat = std::move(journey.seat),
               .open = Settlement(std::move(*decided.verdict.permit), decided.is_granular)};
+}
+
+namespace {
+
+// A request that is decided about and not served.
+class Hypothetical : public http::Exchange {
+ public:
+  Hypothetical(net::Loop& loop, http::Request request) : Exchange(loop) {
+    request_ = std::move(request);
+  }
+  void respond(http::Response) override {}
+  std::shared_ptr<http::Stream> stream(http::Response) override { return nullptr; }
+  void on_close(net::Callback) override {}
+};
+
+// A failure to decide is a Standing of its own: the permission has not gone for certain.
+Standing standing(Error why) {
+  const bool is_refusal = why.reason == Reason::kForbidden || why.reason == Reason::kUnauthorized;
+  return {is_refusal ? Standing::Kind::kGone : Standing::Kind::kUnknown, std::move(why)};
+}
+
+}  // namespace
+
+Task<Standing> Gateway::reconsider(net::Loop& loop, const StreamQuestion& question) const {
+  auto exchange = std::make_shared<Hypothetical>(loop, question.sent->again());
+  pipeline::Journey journey;
+  pipeline::Stations stations = this->stations();
+  stations.keeps_questions = stations.keeps_reasons = false;
+  stations.gate = nullptr;  // it holds no seat any more
+  bool done = co_await pipeline::travel(stations, *exchange, journey);
+  (void)done;
+  if (journey.end) {
+    if (!journey.end->answer) co_return standing(journey.end->answer.error());
+    co_return standing(internal_error("the request cannot be decided about"));
+  }
+  Call call = make_call(exchange, journey, Frame{.now = services_.clock.now()}, nullptr);
+  if (services_.shared) {
+    Result<void> sure = co_await confirm_decision(call);
+    if (!sure) co_return standing(sure.error());
+  }
+  if (!authz::is_connection(authz::Attributes{call.user, call.info}))
+    co_return Standing{Standing::Kind::kGood};
+  call.resource = call.catalog->find(call.info.api_group, call.info.api_version,
+                                     call.info.resource);
+  if (!call.resource) co_return standing(authz::forbidden({call.user, call.info}, "it is gone"));
+  Result<void> may = co_await may_still_connect(call, question.options);
+  if (!may) co_return standing(may.error());
+  co_return Standing{Standing::Kind::kGood};
 }
 
 pipeline::Stations Gateway::stations() const {
   return {.services = services_,
           .authenticators = authenticators_,
           .impersonator = *impersonator_,
-          .keeps_reasons = watchers_.log || watchers_.auditor};
+          .keeps_reasons = watchers_.log || watchers_.auditor,
+          .keeps_questions = services_.open_streams && services_.open_streams->is_on(),
+          .gate = services_.gate};
 }
 
 bool Gateway::wants_body(const std::shared_ptr<http::Exchange>& exchange) const {

@@ -6,16 +6,20 @@
 #include "http/exchange.h"
 #include "impersonation/impersonation.h"
 #include "rest/call.h"
+#include "rest/heavy_lanes.h"
 #include "rest/pipeline/pipeline.h"
 #include "rest/pipeline/witness.h"
 #include "rest/present/self_description.h"
+#include "rest/streams/open_streams.h"
 #include "rest/watch/watch_hub.h"
 
 namespace cardea::rest {
 
+struct Remote;  // rest/aggregation/aggregator.h
+
 // The entry of all requests: runs the stations of rest/pipeline, then calls a verb or the
 // server's self-description. Sends the answer in the form the client wants.
-class Gateway : public http::Handler {
+class Gateway : public http::Handler, public Reconsiders {
  public:
   Gateway(Services& services, const authn::AuthenticatorChain& authenticators,
           SelfDescription& description, WatchHubs& watches)
@@ -28,6 +32,8 @@ class Gateway : public http::Handler {
   // False: the request will be refused whatever its body is. The result of the stations is kept,
   // and they do not run twice.
   bool wants_body(const std::shared_ptr<http::Exchange>& exchange) const override;
+  // The stations once more, for a stream that they let pass before.
+  Task<Standing> reconsider(net::Loop& loop, const StreamQuestion& question) const override;
   // For the server's own parts: the user is already known.
   void handle_as(std::shared_ptr<http::Exchange> exchange, authz::User user);
   // The receivers of reports about requests: see pipeline::Watchers. They must outlive the gateway.
@@ -47,14 +53,23 @@ class Gateway : public http::Handler {
  private:
   Task<bool> serve(std::shared_ptr<http::Exchange> exchange, std::optional<authz::User> known);
   pipeline::Stations stations() const;
-  // The exits: a path that describes the server, or a call of a verb.
+  // The exits: a path that describes the server, a call of a verb, or another server.
+  std::shared_ptr<const Remote> remote_of(const authz::RequestInfo& info, bool is_own) const;
   Result<Answer> describe(http::Request& request, const authz::RequestInfo& info);
   Call make_call(std::shared_ptr<http::Exchange> exchange, pipeline::Journey& journey,
-                 const pipeline::Witness& witness);
+                 const Frame& frame, std::shared_ptr<AuditTrail> trail) const;
   Task<Result<Answer>> serve_call(Call& call);
   Task<Result<Answer>> serve_resource(Call& call);
 
+  struct Redecision;
+  Task<bool> travel_again(Call& before, Redecision& again, pipeline::Witness& witness);
+
   struct Deadline;
+  net::Loop* lane_for(const Call& call) const;
+  net::Loop* lane_for(const authz::RequestInfo& info) const;
+  Task<bool> move_to(net::Loop* lane, http::Exchange& exchange,
+                     std::optional<HeavyLanes::Stay>& stay, std::optional<Deadline>& deadline,
+                     pipeline::Witness& witness, const pipeline::Journey& journey);
 
   Services& services_;
   const authn::AuthenticatorChain& authenticators_;

@@ -4,9 +4,7 @@
 #include <thread>
 
 #include "base/strings.h"
-#include "store/sqlite/sqlite_store.h"
-#include "store/testing/fixtures.h"
-#include "store/testing/memory_store.h"
+#include "store/testing/engines.h"
 
 namespace cardea::store {
 namespace {
@@ -23,13 +21,9 @@ std::string counter(std::uint64_t i) {
 class ConcurrencyTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (GetParam() == "memory") {
-      store_ = make_memory_store(clock_);
-    } else {
-      auto opened = open_sqlite_store({directory_.path(), {}, "", &clock_});
-      ASSERT_TRUE(opened) << opened.error().message;
-      store_ = std::move(*opened);
-    }
+    auto opened = engine_.open({}, clock_);
+    ASSERT_TRUE(opened) << opened.error().message;
+    store_ = std::move(*opened);
   }
 
   void increment(const std::string& key) {
@@ -104,13 +98,13 @@ class ConcurrencyTest : public testing::TestWithParam<std::string> {
     watch->reset();
   }
 
-  TemporaryDirectory directory_;
+  Engine engine_{GetParam()};
   TestClock clock_;
   std::unique_ptr<Store> store_;
   std::atomic<bool> finished_{false};
 };
 
-INSTANTIATE_TEST_SUITE_P(Engines, ConcurrencyTest, testing::Values("memory", "sqlite"),
+INSTANTIATE_TEST_SUITE_P(Engines, ConcurrencyTest, testing::ValuesIn(Engine::names()),
                          [](const auto& info) { return info.param; });
 
 TEST_P(ConcurrencyTest, WritersReadersAndWatchersAgree) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 
+#include "store/revision_times.h"
 #include "store/timeline.h"
 
 namespace cardea::store {
@@ -44,10 +45,7 @@ class Journal {
   // Remembers that `revision` was current at `seconds` (Unix time), so that history ages across
   // restarts. It is written along with the next batch.
   virtual void mark(Revision revision, std::int64_t seconds) = 0;
-  struct Mark {
-    Revision revision = 0;
-    std::int64_t seconds = 0;
-  };
+  using Mark = RevisionTimes::Mark;
   virtual std::vector<Mark> marks() const = 0;  // as of load(), oldest first
 
   virtual std::uint64_t file_bytes() const = 0;  // from any thread

@@ -1,7 +1,7 @@
 #include "store/local_store.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 namespace cardea::store {
@@ -12,25 +12,6 @@ constexpr std::size_t kBatchTransactions = 1024;
 constexpr std::size_t kBatchBytes = 8 << 20;
 constexpr std::size_t kCompactionStep = 1024;
 constexpr std::chrono::seconds kTick{1};
-// Written when a while has passed after the last change. Not a client's key.
-constexpr std::string_view kQuietKey = "/cardea/quiet";
-
-Error malformed(const Txn& txn) {
-  std::unordered_set<std::string_view> keys;
-  for (const Op& op : txn.ops) {
-    std::string_view key = std::visit([](const auto& o) -> std::string_view { return o.key; }, op);
-    if (key.empty()) return bad_request("a transaction needs a key for each of its operations");
-    if (txn.ops.size() > 1 && !keys.insert(key).second) {
-      return bad_request(cat("a transaction may change `", key, "` only once"));
-    }
-    if (const Put* put = std::get_if<Put>(&op); put && put->value.size() >= (1u << 30)) {
-      return Error::of(Reason::kRequestEntityTooLarge,
-                       cat("the value of `", key, "` is too large"));
-    }
-  }
-  return Error{Reason::kUnknown, "", nullptr, 0};
-}
-
 std::size_t size_of(const Txn& txn) {
   std::size_t bytes = 0;
   for (const Op& op : txn.ops) {
@@ -132,7 +113,7 @@ class LocalStore::Batch {
 };
 
 LocalStore::LocalStore(std::unique_ptr<Journal> journal, HistoryOptions history, const Clock& clock)
-    : journal_(std::move(journal)), history_(history), clock_(clock) {}
+    : journal_(std::move(journal)), history_(history), clock_(clock), times_(history.keep) {}
 
 Result<std::unique_ptr<Store>> LocalStore::open(std::unique_ptr<Journal> journal,
                                                 HistoryOptions history, const Clock& clock) {
@@ -142,7 +123,7 @@ Result<std::unique_ptr<Store>> LocalStore::open(std::unique_ptr<Journal> journal
       [&timeline](std::string_view key) { return timeline.current(key); });
   if (!remembered) return fail(std::move(remembered.error()));
   store->timeline_.restore(std::move(*remembered));
-  for (const Journal::Mark& mark : store->journal_->marks()) store->marks_.push_back(mark);
+  for (const Journal::Mark& mark : store->journal_->marks()) store->times_.remember(mark);
   store->writer_ = std::thread([raw = store.get()] { raw->run(); });
   return store;
 }
@@ -157,8 +138,7 @@ LocalStore::~LocalStore() {
 }
 
 void LocalStore::commit(Txn txn, Done done) {
-  if (Error error = malformed(txn); error.reason != Reason::kUnknown)
-    return done(fail(std::move(error)));
+  if (auto ok = check(txn); !ok) return done(fail(std::move(ok.error())));
   bool first;
   {
     std::lock_guard guard(queue_lock_);
@@ -284,27 +264,11 @@ void LocalStore::publish(std::span<const EventPtr> events) {
   subscriptions_.publish(events);
 }
 
-void LocalStore::note_time() {
-  std::int64_t now = std::chrono::duration_cast<std::chrono::seconds>(
-                         clock_.now().time_since_epoch())
-                         .count();
-  std::int64_t grain = std::max<std::int64_t>(history_.keep.count() / 60,
-                                              history_.keep.count() > 0 ? 1 : 0);
-  if (!marks_.empty() && now < marks_.back().seconds + grain) return;
-  if (!marks_.empty() && timeline_.revision() == marks_.back().revision) return;
-  marks_.push_back({timeline_.revision(), now});
-  journal_->mark(marks_.back().revision, now);
-}
-
 // The state of the last change would stay readable for as long as nothing else happens, and what is
 // promised to expire would not. One write when things have become quiet gives that state an end,
 // like any other.
-void LocalStore::close_the_last_state() {
-  if (marks_.empty() || marks_.back().revision != timeline_.revision()) return;
-  std::int64_t now = std::chrono::duration_cast<std::chrono::seconds>(
-                         clock_.now().time_since_epoch())
-                         .count();
-  if (now < marks_.back().seconds + std::max<std::int64_t>(history_.keep.count() / 5, 1)) return;
+void LocalStore::close_the_last_state(std::int64_t now) {
+  if (!times_.is_quiet(timeline_.revision(), now)) return;
   const RecordPtr* quiet = timeline_.current(kQuietKey);
   if (quiet && (*quiet)->mod_revision == timeline_.revision()) return;
   std::vector<Pending> pending;
@@ -313,18 +277,11 @@ void LocalStore::close_the_last_state() {
 }
 
 Revision LocalStore::oldest_to_keep() {
-  close_the_last_state();
-  note_time();
-  std::int64_t now = std::chrono::duration_cast<std::chrono::seconds>(
-                         clock_.now().time_since_epoch())
-                         .count();
-  Revision oldest = 0;
-  while (!marks_.empty() && marks_.front().seconds + history_.keep.count() <= now) {
-    oldest = marks_.front().revision;
-    // The newest mark stays: it says that nothing has happened since.
-    if (marks_.size() == 1) break;
-    marks_.pop_front();
-  }
+  const std::int64_t now = unix_seconds(clock_);
+  close_the_last_state(now);
+  if (times_.note(timeline_.revision(), now))
+    journal_->mark(times_.last().revision, times_.last().seconds);
+  Revision oldest = times_.expired(now);
   if (timeline_.past_bytes() > history_.max_bytes) {
     oldest = std::max(oldest, timeline_.revision_of_event(kCompactionStep));
   }

@@ -1,20 +1,15 @@
 #pragma once
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <thread>
 
 #include "base/clock.h"
+#include "store/history.h"
 #include "store/journal.h"
+#include "store/revision_times.h"
 #include "store/subscriptions.h"
 
 namespace cardea::store {
-
-struct HistoryOptions {
-  std::chrono::seconds keep{300};
-  // Superseded records live in memory; beyond this many bytes history is cut short.
-  std::uint64_t max_bytes = 128ull << 20;
-};
 
 // A store that one process owns: a Timeline for reading, a Journal for durability, and one
 // writer thread.
@@ -58,8 +53,7 @@ class LocalStore : public Store {
   void write(std::vector<Pending> pending);
   bool settle_doubt();
   void publish(std::span<const EventPtr> events);
-  void note_time();
-  void close_the_last_state();
+  void close_the_last_state(std::int64_t now);
   Revision oldest_to_keep();
   void accept(std::vector<Compaction> compactions);
   bool do_chores(bool busy);  // true when more is left to do at once
@@ -75,8 +69,8 @@ class LocalStore : public Store {
   // Of the writer thread.
   std::vector<EventPtr> in_doubt_;
   std::string doubt_;
-  std::string refusal_;              // why the last write was refused; empty when it was not
-  std::deque<Journal::Mark> marks_;  // when which revision was current, oldest first
+  std::string refusal_;  // why the last write was refused; empty when it was not
+  RevisionTimes times_;
   Revision compact_to_ = 0;
   std::vector<Compaction> compacting_;
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <span>
@@ -96,11 +97,13 @@ struct StoreStats {
 // Values are bytes; the store knows nothing about their meaning.
 //
 // All functions may be called from any thread. Reads and watches come from memory, show the last
-// acknowledged write, and never wait for a disk.
+// write that was acknowledged here, and never wait for a disk. Where several servers share what is
+// stored, `refresh` makes them show what was acknowledged anywhere.
 class Store {
  public:
   using Done = std::move_only_function<void(Result<Commit>)>;
   using Compacted = std::move_only_function<void(Result<void>)>;
+  using Refreshed = std::move_only_function<void(Result<void>)>;
 
   // Receives events in the order of their revisions. All events of one revision come in one call.
   // Must not block, and must not throw.
@@ -137,10 +140,39 @@ class Store {
   virtual void compact(Revision revision, Compacted done) = 0;
 
   virtual StoreStats stats() const = 0;
+
+  // --- Several servers may share what is stored. Not so where this says that reads are always
+  // fresh; then the rest answers at once.
+  virtual bool is_always_fresh() const { return true; }
+
+  // `done` runs once, on a thread of the store or on the caller's, when reads show every write that
+  // was acknowledged anywhere before this call. Error: kServiceUnavailable when that cannot be
+  // known.
+  virtual void refresh(Refreshed done) { done({}); }
+
+  // When reads last were known to be fresh: they show all that was acknowledged anywhere before.
+  virtual std::chrono::steady_clock::time_point fresh_as_of() const {
+    return std::chrono::steady_clock::now();
+  }
+
+  // The newest change of a key that the engine was told to mark (EtcdOptions::marked) that every
+  // sink has seen; 0 without any. A transaction that compares kMarkKey with it is refused when such
+  // a key has changed since, by whichever server.
+  virtual Revision marked_revision() const { return 0; }
+
+  // `done` runs when current_revision() has come to `revision`. Error: kTimeout with the cause
+  // `ResourceVersionTooLarge` when it does not in time.
+  virtual void reach(Revision revision, Refreshed done);
 };
+
+inline constexpr std::string_view kMarkKey = "/cardea/mark";
+
+// The error for a revision that is not there yet.
+Error revision_too_large(Revision asked, Revision now);
 
 // For tests and tools: wait for the answer. Not from inside a callback or a sink.
 Result<Commit> commit_sync(Store& store, Txn txn);
 Result<void> compact_sync(Store& store, Revision revision);
+Result<void> refresh_sync(Store& store);
 
 }  // namespace cardea::store

@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "store/sqlite/sqlite_store.h"
-#include "store/testing/fixtures.h"
-#include "store/testing/memory_store.h"
+#include "store/testing/engines.h"
 
 namespace cardea::store {
 namespace {
@@ -16,11 +14,7 @@ class StoreTest : public testing::TestWithParam<std::string> {
 
   void open() {
     store_.reset();
-    if (GetParam() == "memory") {
-      store_ = make_memory_store(clock_, history_);
-      return;
-    }
-    auto opened = open_sqlite_store({directory_.path(), history_, "", &clock_});
+    auto opened = engine_.open(history_, clock_);
     ASSERT_TRUE(opened) << opened.error().message;
     store_ = std::move(*opened);
   }
@@ -41,13 +35,13 @@ class StoreTest : public testing::TestWithParam<std::string> {
     return result ? *result : RangeResult{};
   }
 
-  TemporaryDirectory directory_;
+  Engine engine_{GetParam()};
   TestClock clock_;
   HistoryOptions history_;
   std::unique_ptr<Store> store_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Engines, StoreTest, testing::Values("memory", "sqlite"),
+INSTANTIATE_TEST_SUITE_P(Engines, StoreTest, testing::ValuesIn(Engine::names()),
                          [](const auto& info) { return info.param; });
 
 TEST_P(StoreTest, AnEmptyStoreIsAtRevisionOne) {

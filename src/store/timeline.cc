@@ -27,15 +27,6 @@ Error expired(Revision asked, Revision compacted) {
                    cat("too old resource version: ", asked, " (", compacted, ")"));
 }
 
-Error too_large(Revision asked, Revision current) {
-  ErrorDetails details;
-  details.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
-  details.retry_after_seconds = 1;
-  return Error::of(Reason::kTimeout,
-                   cat("Too large resource version: ", asked, ", current: ", current))
-      .with(std::move(details));
-}
-
 }  // namespace
 
 // Keeps one past state readable while a long read releases the lock from time to time.
@@ -90,7 +81,7 @@ std::int64_t Timeline::count_at(const KeyRange& keys, Revision at) const {
 Result<RangeResult> Timeline::range(const RangeQuery& query) const {
   std::shared_lock guard(lock_);
   Revision now = revision();
-  if (query.at > now) return fail(too_large(query.at, now));
+  if (query.at > now) return fail(revision_too_large(query.at, now));
   if (query.at != 0 && query.at < compacted()) return fail(expired(query.at, compacted()));
   Revision at = query.at == 0 ? now : query.at;
 
@@ -203,6 +194,23 @@ void Timeline::drop_past(const Record& record) {
 void Timeline::apply(std::span<const EventPtr> events) {
   if (events.empty()) return;
   std::unique_lock guard(lock_);
+  publish(events);
+  revision_.store(events.back()->revision, std::memory_order_release);
+}
+
+void Timeline::advance(Revision revision) {
+  std::unique_lock guard(lock_);
+  if (revision > revision_) revision_.store(revision, std::memory_order_release);
+}
+
+void Timeline::leap(std::span<const EventPtr> difference, Revision revision) {
+  std::unique_lock guard(lock_);
+  publish(difference);
+  compacted_.store(revision, std::memory_order_release);
+  revision_.store(revision, std::memory_order_release);
+}
+
+void Timeline::publish(std::span<const EventPtr> events) {
   for (const EventPtr& event : events) {
     const RecordPtr& record = event->record;
     auto position = current_.lower_bound(record->key());
@@ -221,19 +229,22 @@ void Timeline::apply(std::span<const EventPtr> events) {
     if (event->previous) add_past(event->previous);
     log_.append(event);
   }
-  revision_.store(events.back()->revision, std::memory_order_release);
 }
 
 bool Timeline::compact(Revision target, std::size_t steps) {
   std::unique_lock guard(lock_);
   target = std::min(target, revision());
+  Revision pinned = RecordIndex::kNewest;
   {
     std::lock_guard pins(pins_lock_);
-    if (!pins_.empty()) target = std::min(target, *pins_.begin());
+    if (!pins_.empty()) pinned = *pins_.begin();
   }
+  target = std::min(target, pinned);
   // Readers are turned away before the first version disappears.
   if (target > compacted()) compacted_.store(target, std::memory_order_release);
-  auto stale = [&] { return log_.size() > 0 && log_.front()->revision <= compacted(); };
+  auto stale = [&] {
+    return log_.size() > 0 && log_.front()->revision <= std::min(compacted(), pinned);
+  };
   for (; steps > 0 && stale(); --steps) {
     const Event& event = *log_.front();
     if (event.previous) drop_past(*event.previous);

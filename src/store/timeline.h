@@ -46,6 +46,13 @@ class Timeline {
   // Publishes events of one or more revisions; the last of them is the new current revision.
   void apply(std::span<const EventPtr> events);
 
+  // Nothing happened up to `revision`, which becomes the current one.
+  void advance(Revision revision);
+
+  // Publishes the difference to the state at `revision` when what lies between is not known: older
+  // states can be read no more.
+  void leap(std::span<const EventPtr> difference, Revision revision);
+
   // Moves compacted() to `target`, or as near as running reads of older states allow, and
   // frees at most `steps` of the events before it. True when none of those is left.
   bool compact(Revision target, std::size_t steps);
@@ -61,6 +68,7 @@ class Timeline {
   RangeResult range_at(const RangeQuery& query, Revision at, std::size_t stop) const;
   std::int64_t count_at(const KeyRange& keys, Revision at) const;
   std::int64_t count_now(const KeyRange& keys) const;
+  void publish(std::span<const EventPtr> events);
   void add_past(RecordPtr record);
   void drop_past(const Record& record);
 

@@ -73,7 +73,8 @@ Result<std::shared_ptr<const authz::Authorizer>> make_webhook_authorizer(
                  : w.conditions_review ? authz::wire::Dialect::kTree
                                        : authz::wire::Dialect::kNone,
       .conditions_client = std::move(*conditions_client),
-      .random = &s.random};
+      .random = &s.random,
+      .server_id = s.server_id};
   return std::make_shared<authz::WebhookAuthorizer>(std::move(options), std::move(*client), s.clock,
                                                     std::move(metrics));
 }

@@ -20,6 +20,7 @@ struct WebhookSurroundings {
   const Clock& clock;
   Random& random;
   MetricRegistry& metrics;
+  std::string server_id = {};  // names this server to those that it asks (authz/attributes.h)
 };
 
 // Makes the authorizer that a valid configuration describes: reads its kubeconfig, begins with an

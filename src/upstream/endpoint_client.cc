@@ -77,8 +77,21 @@ std::string EndpointClient::token() const {
 }
 
 void EndpointClient::post(std::string document, std::chrono::milliseconds timeout,
-                          http::Client::Done done) {
+                          http::Client::Done done, const http::Headers& more) {
   http::Call call = json_post(endpoint_.server, std::move(document), timeout);
+  for (const http::Header header : more) call.headers.add(header.name, header.value);
+  address(call, endpoint_, token());
+  client_.send(std::move(call), std::move(done));
+}
+
+void EndpointClient::call(std::string method, std::string_view path, std::string document,
+                          std::chrono::milliseconds timeout, http::Client::Done done) {
+  std::string_view base = endpoint_.server;
+  while (base.ends_with('/')) base.remove_suffix(1);
+  const bool has_body = !document.empty();
+  http::Call call = json_post(cat(base, path), std::move(document), timeout);
+  call.method = std::move(method);
+  if (!has_body) call.headers.remove("content-type");
   address(call, endpoint_, token());
   client_.send(std::move(call), std::move(done));
 }

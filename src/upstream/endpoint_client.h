@@ -30,7 +30,7 @@ void address(http::Call& call, const Endpoint& endpoint, std::string_view token)
 // How long to wait after so many tries: half as long again each time, and a fifth more by chance.
 std::chrono::milliseconds wait_after(int tries, std::chrono::milliseconds first, Random& random);
 
-// Posts documents to one endpoint, once each. Shared between threads; the loop and the dialer
+// Calls one endpoint, once for each document. Shared between threads; the loop and the dialer
 // outlive it. Destroying it fails what is under way.
 class EndpointClient {
  public:
@@ -39,8 +39,13 @@ class EndpointClient {
                                                       Endpoint endpoint, std::size_t max_answer,
                                                       net::FileWatch* files);
 
-  // `done` comes on the loop.
-  void post(std::string document, std::chrono::milliseconds timeout, http::Client::Done done);
+  // `done` comes on the loop. `more`: further headers.
+  void post(std::string document, std::chrono::milliseconds timeout, http::Client::Done done,
+            const http::Headers& more = {});
+  // The same for a path below the server's address, by any method. Without a document there is no
+  // body.
+  void call(std::string method, std::string_view path, std::string document,
+            std::chrono::milliseconds timeout, http::Client::Done done);
 
  private:
   EndpointClient(net::Loop& loop, net::Dialer& dialer, std::shared_ptr<const net::TlsClient> tls,

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "authz/attributes.h"
 #include "base/strings.h"
 #include "json/parse.h"
 #include "json/print.h"
@@ -42,9 +43,9 @@ std::string said_in(const http::Answer& answer) {
 Result<json::Value> document_in(const Result<http::Answer>& answer) {
   if (!answer) return fail(answer.error());
   if (answer->status < 200 || answer->status > 299)
-    return fail(
-        Error::of(answer->status == 504 ? Reason::kTimeout : Reason::kInternalError,
-                  cat("the webhook answered with status ", answer->status, said_in(*answer))));
+    return fail(Error{answer->status == 504 ? Reason::kTimeout : Reason::kInternalError,
+                      cat("the webhook answered with status ", answer->status, said_in(*answer)),
+                      nullptr, answer->status == authz::kCircle ? authz::kCircle : 0});
   auto document = json::parse_document(answer->body);
   if (!document)
     return fail(
@@ -72,15 +73,18 @@ Result<std::shared_ptr<WebhookClient>> WebhookClient::make(net::Loop& loop, net:
 
 WebhookClient::~WebhookClient() = default;
 
-Task<Result<json::Value>> WebhookClient::post(json::Value document) const {
+Task<Result<json::Value>> WebhookClient::post(json::Value document, std::string via) const {
   std::shared_ptr<State> state = state_;
   net::Loop* home = net::Loop::current();
   for (int attempt = 1;; ++attempt) {
     auto began = std::chrono::steady_clock::now();
     Result<http::Answer> answer = co_await await_callback<Result<http::Answer>>(
-        [&state, &document](auto done) {
-          state->endpoint->post(json::print(document), state->options.timeout,
-                                [done](Result<http::Answer> a) mutable { done(std::move(a)); });
+        [&state, &document, &via](auto done) {
+          http::Headers more;
+          if (!via.empty()) more.add(authz::kViaHeader, via);
+          state->endpoint->post(
+              json::print(document), state->options.timeout,
+              [done](Result<http::Answer> a) mutable { done(std::move(a)); }, more);
         });
     Result<json::Value> found = document_in(answer);
     if (state->options.tried) state->options.tried(found, std::chrono::steady_clock::now() - began);

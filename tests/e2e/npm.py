@@ -10,15 +10,15 @@ FOLDER = str(Path(__file__).resolve().parents[2] / "build" / "js-client")  # the
 UNREACHABLE = ("ENOTFOUND", "ECONNREFUSED", "ETIMEDOUT", "EAI_AGAIN", "ENETUNREACH")
 
 
-def install(folder, program):
-    """Copies `program` and the packages it needs into `folder`; npm runs only if the lock file has changed."""
+def install(folder, program, source=SOURCE):
+    """Copies `program` of the folder `source` and the packages it needs into `folder`; npm runs only if the lock file has changed."""
     for command in ("node", "npm"):
         if not shutil.which(command):
             skip(f"no {command}: {program} is not tried")
     folder.mkdir(parents=True, exist_ok=True)
-    lock, done = SOURCE / "package-lock.json", folder / "installed-lock.json"
+    lock, done = source / "package-lock.json", folder / "installed-lock.json"
     for name in ("package.json", "package-lock.json", program):
-        shutil.copy(SOURCE / name, folder / name)
+        shutil.copy(source / name, folder / name)
     if done.exists() and done.read_bytes() == lock.read_bytes():
         return
     run = subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -8,6 +8,7 @@ The binary comes from $CARDEA_BINARY. Its log is shown if a story fails.
 import http.client
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -43,9 +44,15 @@ def binary():
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port below those that the kernel gives to outgoing connections, so that none of these takes it before its server does."""
+    while True:
+        port = random.SystemRandom().randrange(10000, 32768)
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 def expect(condition, message):

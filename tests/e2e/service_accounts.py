@@ -225,8 +225,9 @@ def front_proxy():
         who = must(call(server, "POST", WHO, {}, said, jane), 201, "headers of a client")["status"]["userInfo"]
         expect(who["username"] == "jane" and "bob" not in json.dumps(who), who)
         config = must(server.request("GET", "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"), 200, "the CAs")
-        expect(config["data"]["requestheader-client-ca-file"] == text_of(proxies + ".crt"), config)
-        expect(config["data"]["requestheader-allowed-names"] == '["front"]', config)
+        own = text_of(os.path.join(server.data_dir, "front-proxy-ca.crt"))
+        expect(config["data"]["requestheader-client-ca-file"] == text_of(proxies + ".crt") + own, config)
+        expect(json.loads(config["data"]["requestheader-allowed-names"]) == ["front", "front-proxy-client"], config)
 
 
 @story.chapter

@@ -249,6 +249,8 @@ class Connection:
 
 
 class SmallKubelet:
+    connection, bound = Connection, ADDRESS
+
     def __init__(self, folder, tls=True):
         self.folder, self.tls = folder, tls
         self.seen, self.ended, self.connections, self.lines = [], [], {}, {}
@@ -267,7 +269,7 @@ class SmallKubelet:
             def handle(self):
                 with contextlib.suppress(OSError, ValueError):
                     stream = kubelet.context.wrap_socket(self.request, server_side=True) if kubelet.tls else self.request
-                    connection = Connection(stream, kubelet)
+                    connection = kubelet.connection(stream, kubelet)
                     try:
                         connection.serve()
                     finally:
@@ -280,7 +282,7 @@ class SmallKubelet:
 
             def handle_error(self, *_):
                 pass
-        self.server = Server((ADDRESS, 0), Handler)
+        self.server = Server((self.bound, 0), Handler)
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         return self

@@ -462,6 +462,8 @@ def the_policies_of_the_manual(cardea, kubelet):
         expect(runs(cardea, f"{run}&{query}", "gina")[0] == 403, query)
     expect(as_user(cardea, "gina", "GET", "/api/v1/nodes/node/proxy/configz")[0] == 200, "configz")
     expect(as_user(cardea, "gina", "GET", "/api/v1/nodes/node/proxy/run/x")[0] == 403, "run")
+    for name in ("https:node:2381", "node:2381", ":node:"):
+        expect(as_user(cardea, "gina", "GET", f"/api/v1/nodes/{name}/proxy/metrics")[0] == 403, f"another port: {name}")
 
 
 @story.chapter

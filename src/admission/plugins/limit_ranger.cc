@@ -5,6 +5,7 @@
 #include "admission/plugins.h"
 #include "admission/plugins/pod_resources.h"
 #include "base/strings.h"
+#include "json/members.h"
 
 namespace cardea::admission {
 namespace {
@@ -137,11 +138,10 @@ void fill(Value& container, const Value& requests, const Value& limits, std::str
   for (const Side& side :
        {Side{"requests", "request", requests}, Side{"limits", "limit", limits}}) {
     std::vector<std::string> set;
-    for (const json::Member& m : side.defaults.members()) {
-      if (container["resources"][side.field].has(m.key())) continue;
-      container.member("resources").member(side.field).set(m.key(), m.value);
-      set.emplace_back(m.key());
-    }
+    for (const json::Member& m : side.defaults.members())
+      if (!container["resources"][side.field].has(m.key())) set.emplace_back(m.key());
+    if (!set.empty())
+      json::add_missing(container.member("resources").member(side.field), side.defaults);
     if (!set.empty())
       told.push_back(
           cat(join(set, ", "), " ", side.word, " for ", sort, " ", container["name"].as_string()));
@@ -195,9 +195,10 @@ class LimitRanger : public Plugin {
     Value requests = Value::object(), limits = Value::object();
     for (const Value& limit : range["spec"]["limits"].items()) {
       if (limit["type"].as_string() != "Container") continue;
-      for (const json::Member& m : limit["defaultRequest"].members())
-        requests.set(m.key(), m.value);
-      for (const json::Member& m : limit["default"].members()) limits.set(m.key(), m.value);
+      auto own_requests = limit["defaultRequest"].members(),
+           own_limits = limit["default"].members();
+      json::set_all(requests, {own_requests.begin(), own_requests.end()});
+      json::set_all(limits, {own_limits.begin(), own_limits.end()});
     }
     std::vector<std::string> told;
     for (auto [list, sort] :

@@ -87,15 +87,25 @@ bool is_admission_configuration(const Review& r) {
          std::ranges::find(kNames, r.resource.name) != std::end(kNames);
 }
 
-bool rule_matches(const Value& rule, const Review& r, const catalog::Resource& resource) {
-  if (!lists(rule["operations"], operation_name(r.operation)) ||
-      !lists(rule["apiGroups"], resource.group) || !lists(rule["apiVersions"], resource.version))
+bool rule_matches(const Value& rule, const RuleTarget& t) {
+  if (!lists(rule["operations"], t.operation) || !lists(rule["apiGroups"], t.group) ||
+      !lists(rule["apiVersions"], t.version))
     return false;
   const std::string_view scope = rule["scope"].as_string();
+  if ((scope == "Namespaced" && !t.is_namespaced) || (scope == "Cluster" && t.is_namespaced))
+    return false;
+  return names_resource(rule["resources"], t.resource, t.subresource);
+}
+
+bool rule_matches(const Value& rule, const Review& r, const catalog::Resource& resource) {
   // A namespace lies in itself for authorization; for a rule it is cluster-scoped.
-  const bool namespaced = !r.namespace_name.empty() && !is_namespace(r);
-  if ((scope == "Namespaced" && !namespaced) || (scope == "Cluster" && namespaced)) return false;
-  return names_resource(rule["resources"], resource.name, r.subresource);
+  const bool is_namespaced = !r.namespace_name.empty() && !is_namespace(r);
+  return rule_matches(rule, RuleTarget{.operation = operation_name(r.operation),
+                                       .group = resource.group,
+                                       .version = resource.version,
+                                       .resource = resource.name,
+                                       .subresource = r.subresource,
+                                       .is_namespaced = is_namespaced});
 }
 
 Result<std::optional<Matched>> match_request(const Value& match, const Review& r,

@@ -17,6 +17,16 @@ struct Matched {
 Result<std::optional<Matched>> match_request(const json::Value& match, const Review& review,
                                              const Objects& objects);
 
+// What a rule is compared with.
+struct RuleTarget {
+  std::string_view operation;  // "CREATE"
+  std::string_view group, version, resource, subresource;
+  bool is_namespaced = false;  // a namespace itself is not
+};
+
+// Whether a rule {operations, apiGroups, apiVersions, resources, scope} matches.
+bool rule_matches(const json::Value& rule, const RuleTarget& target);
+
 // Whether a rule {operations, apiGroups, apiVersions, resources, scope} matches the request
 // when it is read as `resource`.
 bool rule_matches(const json::Value& rule, const Review& review, const catalog::Resource& resource);

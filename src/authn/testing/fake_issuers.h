@@ -80,8 +80,9 @@ class FakeIssuers : public Fetcher {
     for (const std::string& prefix : down_) is_down |= url.starts_with(prefix);
     if (auto found = documents_.find(url); !is_down) {
       answer = found == documents_.end()
-                   ? http::Answer{.status = 404, .headers = {}, .body = ""}
-                   : http::Answer{.status = 200, .headers = {}, .body = found->second.body};
+                   ? http::Answer{.status = 404, .headers = {}, .body = "", .trailers = {}}
+                   : http::Answer{
+                         .status = 200, .headers = {}, .body = found->second.body, .trailers = {}};
       if (found != documents_.end() && !found->second.cache_control.empty())
         answer->headers.set("cache-control", found->second.cache_control);
     }

@@ -59,6 +59,7 @@ constexpr struct {
 } kReviewForms[] = {{"localresourceaccessreviews", "resourceaccessreviews"},
                     {"localsubjectaccessreviews", "subjectaccessreviews"},
                     {"batchsubjectaccessreviews", "subjectaccessreviews"},
+                    {"accessexplanationreviews", "subjectaccessreviews"},
                     {"subjectrulesreviews", "subjectaccessreviews"}};
 
 }  // namespace

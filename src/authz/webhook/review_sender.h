@@ -1,4 +1,6 @@
 #pragma once
+#include <string>
+
 #include "base/result.h"
 #include "base/task.h"
 #include "json/value.h"
@@ -14,8 +16,9 @@ class ReviewSender {
  public:
   virtual ~ReviewSender() = default;
 
-  // Waits for the answer, a JSON object, and continues on the loop of the caller.
-  virtual Task<Result<json::Value>> post(json::Value review) const = 0;
+  // Waits for the answer, a JSON object, and continues on the loop of the caller. `via`: the value
+  // of the header kViaHeader (authz/attributes.h); without it the header is not sent.
+  virtual Task<Result<json::Value>> post(json::Value review, std::string via) const = 0;
 };
 
 }  // namespace cardea::authz

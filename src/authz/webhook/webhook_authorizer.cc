@@ -107,6 +107,10 @@ WebhookAuthorizer::WebhookAuthorizer(WebhookAuthorizerOptions options,
       metrics_(std::move(metrics)),
       cache_(clock) {}
 
+std::string WebhookAuthorizer::passed_on(std::string_view via) const {
+  return via.empty() ? options_.server_id : cat(via, ", ", options_.server_id);
+}
+
 Decision WebhookAuthorizer::on_failure(std::string error) const {
   Decision out = options_.denies_on_failure ? Decision::deny({}) : Decision::no_opinion();
   out.error = std::move(error);
@@ -150,11 +154,17 @@ Task<Decision> WebhookAuthorizer::authorize_waiting(Attributes attributes) const
   Stopwatch watch;
   if (auto answer = known(attributes, spec, key)) co_return std::move(*answer);
   if (!options_.conditions.empty()) metrics_->conditions_took(watch.elapsed());
-  Result<json::Value> review = co_await client_->post(review_asking(spec, options_.review_version));
+  Result<json::Value> review = co_await client_->post(review_asking(spec, options_.review_version),
+                                                      passed_on(attributes.via));
   Result<Decision> decision = review ? decision_in(*review, options_.review_version,
                                                    dialect_for(attributes))
                                      : Result<Decision>(fail(review.error()));
   if (!decision) {
+    if (decision.error().code == kCircle) {
+      Decision denied = Decision::deny({});
+      denied.error = cat("webhook `", options_.name, "`: ", decision.error().message);
+      co_return denied;
+    }
     if (!options_.denies_on_failure) metrics_->failed_open(decision.error());
     co_return on_failure(cat("webhook `", options_.name, "`: ", decision.error().message));
   }
@@ -205,7 +215,7 @@ Task<Decision> WebhookAuthorizer::ask_author(Decision open, const ConditionData&
   SystemRandom chance;
   std::string uid = make_uid(options_.random ? *options_.random : chance);
   Result<json::Value> answer = co_await options_.conditions_client->post(
-      wire::conditions_review(open, data, uid, options_.dialect));
+      wire::conditions_review(open, data, uid, options_.dialect), passed_on(data.via));
   if (!answer)
     co_return failed(open, cat("webhook `", options_.name, "`: ", answer.error().message));
   Decision settled = wire::settled_by(*answer, open, uid, options_.dialect);

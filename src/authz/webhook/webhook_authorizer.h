@@ -25,7 +25,8 @@ struct WebhookAuthorizerOptions {
   // it is never asked for conditions.
   wire::Dialect dialect = wire::Dialect::kNone;
   std::shared_ptr<const ReviewSender> conditions_client = nullptr;
-  Random* random = nullptr;  // outlives it; null: the system's
+  Random* random = nullptr;    // outlives it; null: the system's
+  std::string server_id = {};  // of this server, for kViaHeader
 };
 
 // Numbers of one webhook. Look them up once; the registry outlives them.
@@ -81,6 +82,7 @@ class WebhookAuthorizer : public Authorizer {
  private:
   wire::Dialect dialect_for(const Attributes& attributes) const;
   Task<Decision> ask_author(Decision open, const ConditionData& data) const;
+  std::string passed_on(std::string_view via) const;
   Decision on_failure(std::string error) const;
   // The answer that is known without a call; fills `spec` and `key` for the call otherwise.
   std::optional<Decision> known(const Attributes& attributes, json::Value& spec,

@@ -15,6 +15,7 @@ namespace {
 
 using Effect = Condition::Effect;
 constexpr int kDeepest = 16;
+constexpr std::string_view kPart = "part-";  // and a number: the parts of one authorizer's set
 
 constexpr struct {
   Effect effect;
@@ -91,7 +92,7 @@ Value tree_of_set(const Conditions::Set& set) {
   Value list = Value::array();
   for (const Conditions::Set& part : parts)
     list.push_back(Value::object(
-        {{"authorizerName", cat("part-", list.size() + 1)}, {"decision", tree_of_part(part)}}));
+        {{"authorizerName", cat(kPart, list.size() + 1)}, {"decision", tree_of_part(part)}}));
   return Value::object({{"type", "Union"}, {"union", std::move(list)}});
 }
 
@@ -111,7 +112,7 @@ bool add_entries(Value& out, const std::string& name, const Decision& d, bool wi
   }
   if (const Conditions::Chain* chain = d.conditions->chain()) {
     for (const NamedDecision& n : *chain)
-      if (!add_entries(out, name.empty() ? n.authorizer : name, n.decision, with_descriptions))
+      if (!add_entries(out, inside(name, n.authorizer), n.decision, with_descriptions))
         return false;
     return true;
   }
@@ -260,6 +261,11 @@ Decision read_tree(const Value& tree, const std::string& at, FieldErrors& errors
 }
 
 }  // namespace
+
+std::string inside(std::string_view outer, std::string_view name) {
+  if (outer.empty()) return std::string(name);
+  return name.starts_with(kPart) ? std::string(outer) : cat(outer, ".", name);
+}
 
 bool takes_unconditional(const Value& types) {
   if (types.is_null()) return true;
@@ -422,7 +428,7 @@ Result<Decision> from_list(const Value& list, const std::string& at, FieldErrors
     Conditions::Chain parts;
     std::string name = chain[i].authorizer;
     for (; i < chain.size() && chain[i].authorizer == name; ++i)
-      parts.push_back({cat("part-", parts.size() + 1), std::move(chain[i].decision)});
+      parts.push_back({cat(kPart, parts.size() + 1), std::move(chain[i].decision)});
     Decision said = parts.size() == 1 ? std::move(parts[0].decision) : fold(std::move(parts));
     grouped.push_back({std::move(name), std::move(said)});
   }

@@ -34,9 +34,13 @@ Wish read_wish(const json::Value& spec, json::FieldErrors& errors);
 bool takes_conditions(const json::Value& handled_types);
 bool takes_unconditional(const json::Value& handled_types);
 
+// The name of an authorizer inside another one; `outer` is empty for those of the server itself. A
+// part of a set that was split has the name of the set.
+std::string inside(std::string_view outer, std::string_view name);
+
 json::Value as_tree(const Decision& decision);
-// The chain in order and flat, without authorizers that have no opinion, up to the first answer
-// that leaves nothing open.
+// The chain in order and flat: `c` inside `b` inside `a` is named "a.b.c". Without authorizers that
+// have no opinion, up to the first answer that leaves nothing open.
 json::Value as_list(const Decision& decision, bool with_descriptions = true);
 
 // Puts the entries of a chain into another order.

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <set>
 
+#include "json/members.h"
 #include "json/print.h"
 
 namespace cardea::catalog {
@@ -231,12 +232,12 @@ void keep_spec(Value& object, const Value& old, const StrategyContext&) {
   auto is_kept = [](std::string_view name) {
     return name != "status" && name != "metadata" && name != "kind" && name != "apiVersion";
   };
-  std::vector<std::string> added;
-  for (const json::Member& m : object.members())
-    if (is_kept(m.key()) && !old.has(m.key())) added.emplace_back(m.key());
-  for (const std::string& name : added) object.erase(name);
+  json::erase_members(object,
+                      [&](const json::Member& m) { return is_kept(m.key()) && !old.has(m.key()); });
+  std::vector<json::Member> kept;
   for (const json::Member& m : old.members())
-    if (is_kept(m.key())) object.set(m.key(), m.value);
+    if (is_kept(m.key())) kept.push_back(m);
+  json::set_all(object, std::move(kept));
 }
 
 }  // namespace cardea::catalog

@@ -60,7 +60,5 @@ const Strategy& device_class_strategy();
 // Objects that a new server has from the beginning.
 std::vector<json::Value> bootstrap_priority_classes();
 std::vector<json::Value> bootstrap_flow_control(std::string_view now);
-// The one condition that an APIService reports if its service is not there.
-json::Value api_service_unavailable(const json::Value& api_service, std::string_view now);
 
 }  // namespace cardea::catalog

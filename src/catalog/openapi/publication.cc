@@ -16,12 +16,6 @@ using json::Value;
 
 namespace {
 
-Publication::Document publish(std::string body) {
-  std::string etag = cat("\"", crypto::upper_hex(crypto::sha512(body)), "\"");
-  return std::make_shared<const PublishedDocument>(
-      PublishedDocument{std::move(body), std::move(etag)});
-}
-
 // The custom resources a document of this path shows.
 std::vector<Value> definitions_in(const Catalog& catalog, std::string_view path) {
   auto parts = split(path, '/');
@@ -38,6 +32,12 @@ std::vector<Value> definitions_in(const Catalog& catalog, std::string_view path)
 }
 
 }  // namespace
+
+Publication::Document publish(std::string body) {
+  std::string etag = cat("\"", crypto::upper_hex(crypto::sha512(body)), "\"");
+  return std::make_shared<const PublishedDocument>(
+      PublishedDocument{std::move(body), std::move(etag)});
+}
 
 bool PublishedDocument::matches(std::string_view if_none_match) const {
   for (std::string_view tag : split(if_none_match, ',')) {

@@ -26,6 +26,9 @@ struct PublishedDocument {
   bool matches(std::string_view if_none_match) const;
 };
 
+// A document with its ETag.
+std::shared_ptr<const PublishedDocument> publish(std::string body);
+
 // The large documents in which a server describes itself. A document is written at the first
 // request for it and kept until the catalogue changes. Documents that a changed
 // CustomResourceDefinition does not concern are kept longer.

@@ -7,21 +7,28 @@
 
 #include "admission/plugins.h"
 #include "feeds/uncovered_feed.h"
+#include "rest/aggregation/aggregator.h"
 #include "rest/boot/built_in_authorizers.h"
 #include "rest/call.h"
 #include "rest/catalog_holder.h"
 #include "rest/controllers/controller.h"
 #include "rest/conversion/webhook_converter.h"
 #include "rest/definition_server.h"
+#include "rest/fairness/feed.h"
+#include "rest/fairness/gate.h"
 #include "rest/gateway.h"
 #include "rest/guards/access_policy_guard.h"
 #include "rest/guards/content_guard.h"
 #include "rest/guards/escalation_guard.h"
 #include "rest/guards/uncovered_set_guard.h"
+#include "rest/heavy_lanes.h"
 #include "rest/loopback.h"
 #include "rest/policy/canonicalizer.h"
 #include "rest/policy/guard.h"
 #include "rest/policy/policy_store.h"
+#include "rest/reviews/condition_seal.h"
+#include "rest/streams/open_streams.h"
+#include "rest/unreadable_records.h"
 #include "rest/write/field_permissions.h"
 #include "rest/write/service_network.h"
 
@@ -62,10 +69,19 @@ struct Parts {
   catalog::Catalog::IsOff is_off = {};           // which built-in resources clients are not served
   std::chrono::milliseconds request_timeout{0};  // 0: none
   std::uint32_t min_request_timeout = 1800;      // of Services
+  std::chrono::milliseconds stream_reauthorization_period{10'000};  // 0: never
+  std::chrono::milliseconds authorization_staleness{1'000};         // of Services
+  std::chrono::milliseconds store_silence{2'000};  // of a shared store, until it is not ready
+  fairness::GateOptions fairness = {};             // its timeout is `request_timeout`
   std::size_t request_loops = 2;
   const authn::ServiceAccountTokens* service_account_tokens = nullptr;  // null: none are issued
-  const Backends* backends = nullptr;       // null: the server connects to no kubelets
-  const audit::Auditor* auditor = nullptr;  // null: nothing is audited
+  std::string secret;                      // of seals on conditions; replicas have the same
+  std::string server_id;                   // another one for each process; webhooks are told it
+  const bridge::Bridge* bridge = nullptr;  // null: no cluster gets bridged answers
+  const Backends* backends = nullptr;      // null: the server connects to no kubelets
+  std::optional<AggregationSettings> aggregation = {};    // none: requests are not handed on
+  net::Dialer* aggregation_dialer = nullptr;              // null: `dialer`
+  const audit::Auditor* auditor = nullptr;                // null: nothing is audited
   std::function<void(MetricPrinter&)> more_metrics = {};  // printed after the server's own
   const Log* log = nullptr;                               // null: nothing is logged
 };
@@ -78,7 +94,10 @@ class ApiServer {
  public:
   // A bad request (an unknown plugin, an invalid range) is an error in `parts`.
   static Result<std::unique_ptr<ApiServer>> make(Parts parts);
-  ~ApiServer() { stop(); }
+  ~ApiServer() {
+    stop();
+    heavy_lanes_.stop();
+  }
   ApiServer(const ApiServer&) = delete;
   ApiServer& operator=(const ApiServer&) = delete;
 
@@ -86,6 +105,7 @@ class ApiServer {
   CatalogHolder& catalog() { return catalog_; }
   Services& services() { return *services_; }
   Gateway& gateway() { return *gateway_; }
+  Aggregator* aggregator() { return aggregator_.get(); }  // null: requests are not handed on
   // A second gateway of the same server, for clients with other authenticators.
   std::unique_ptr<Gateway> another_gateway(const authn::AuthenticatorChain& authenticators);
   net::Loops& loops() { return loops_; }         // where requests of clients are to be served
@@ -104,9 +124,12 @@ class ApiServer {
   explicit ApiServer(const Parts& parts);
   Result<void> load_authorizers(const Parts& parts);
   Result<void> load_admission(Parts& parts);
+  Result<void> load_aggregation(const Parts& parts);
+  Result<void> load_fairness(const Parts& parts);
   void set_guards();
   void set_services(const Parts& parts);
   void describe(const Parts& parts);
+  void watch_over_loops(const Parts& parts);
   void open(const Parts& parts);
 
   // In the order in which they need each other.
@@ -123,13 +146,21 @@ class ApiServer {
   std::unique_ptr<FieldPermissions> field_permissions_;
   std::vector<std::unique_ptr<const WriteGuard>> guards_;
   policy::PolicyCanonicalizer canonicalizer_;
+  const ConditionSeal condition_seal_;
+  const std::string server_id_;
   std::unique_ptr<Services> services_;
+  UnreadableRecords unreadable_;
+  HeavyLanes heavy_lanes_;
   net::Loops loops_;
+  OpenStreams open_streams_;
+  std::unique_ptr<fairness::Gate> gate_;
+  std::unique_ptr<fairness::RulesFeed> flow_rules_;
   WatchHubs watches_;
   SelfDescription description_;
   Health::Stage* running_ = nullptr;  // of health()
   std::unique_ptr<Gateway> gateway_;
   net::Loops chores_{1};
+  std::unique_ptr<Aggregator> aggregator_;
   std::unique_ptr<Loopback> api_;
   std::unique_ptr<DefinitionServer> definitions_;
   bool is_stopped_ = false;

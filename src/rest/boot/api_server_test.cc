@@ -76,10 +76,12 @@ TEST_F(ApiServerTest, PartsThatMakeNoSenseAreABadRequest) {
         .calls = calls.at(0),
         .dialer = dialer,
         .authenticators = nobody,
-        .make_chain = [](const auto&) {
-          return std::make_shared<const authz::CurrentChain>(std::make_shared<authz::Chain>(
-              std::vector<std::shared_ptr<const authz::Authorizer>>()));
-        }};
+        .make_chain =
+            [](const auto&) {
+              return std::make_shared<const authz::CurrentChain>(std::make_shared<authz::Chain>(
+                  std::vector<std::shared_ptr<const authz::Authorizer>>()));
+            },
+        .secret = "of a test"};
   };
   Parts plugin = parts();
   plugin.enabled_plugins = {"NoSuchPlugin"};

@@ -17,10 +17,12 @@ Value meta(std::string_view name) {
 // Creates unless it is there. Asks first: a create takes addresses before it finds that the name is
 // taken, and those of a service that exists are in use. The reply's own message explains a failure.
 Result<void> ensure(const Loopback& api, const std::string& path, const Value& object) {
-  if (api.send_and_wait("GET", cat(path, "/", object["metadata"]["name"].as_string())).ok())
-    return {};
+  const std::string own_path = cat(path, "/", object["metadata"]["name"].as_string());
+  if (api.send_and_wait("GET", own_path).ok()) return {};
   Loopback::Reply reply = api.send_and_wait("POST", path, object);
   if (reply.ok() || reply.status == 409) return {};
+  // Another server that starts at the same time may have been first.
+  if (api.send_and_wait("GET", own_path).ok()) return {};
   return fail(internal_error(cat("bootstrap of ", path, ": ", reply.body["message"].as_string())));
 }
 

@@ -49,6 +49,7 @@ struct Controller::State {
   std::unique_ptr<net::Timer> timer;
   bool is_stopping = false;
   bool is_aside = false;
+  unsigned reasons = 0;          // bits of Aside
   store::Revision observed = 0;  // changes up to this one were observed with the stored objects
   std::promise<void> idle;
 
@@ -235,18 +236,24 @@ void Controller::stop() {
   state_->idle.get_future().wait();
 }
 
-void Controller::step_aside() {
+void Controller::step_aside(Aside why) {
+  state_->reasons |= static_cast<unsigned>(why);
   if (std::exchange(state_->is_aside, true)) return;
   state_->forget_keys();
   forget();
 }
 
-Result<void> Controller::step_in() {
+Result<void> Controller::step_in(Aside why) {
   if (!state_->is_aside || state_->is_stopping) return {};
+  if (const unsigned left = state_->reasons & ~static_cast<unsigned>(why)) {
+    state_->reasons = left;
+    return {};
+  }
   store::Revision revision = store().current_revision();
   auto records = present(revision);
   if (!records) return fail(records.error());
   state_->is_aside = false;
+  state_->reasons = 0;
   state_->observed = revision;
   State::begin(state_, *records, revision);
   return {};

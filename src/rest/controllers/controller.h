@@ -15,6 +15,8 @@
 
 namespace cardea::rest {
 
+class Aggregator;
+
 // The parts that every controller gets. All of them must outlive the controllers.
 struct ControllerContext {
   store::Store& store;
@@ -26,6 +28,13 @@ struct ControllerContext {
                                                 // empty
   std::function<void(const std::string&)> notice = {};  // the same, for what operators should know
   MetricRegistry* metrics = nullptr;                    // where queues are counted; null: nowhere
+  Aggregator* aggregator = nullptr;  // is told about other servers; null: none is called
+};
+
+// Why a controller does nothing: somebody else does its work.
+enum class Aside : std::uint8_t {
+  kOutsideManager = 1,  // a kube-controller-manager
+  kNotElected = 2,      // another server on the same store
 };
 
 // Brings one aspect of the cluster to its desired state, repeatedly.
@@ -49,10 +58,10 @@ class Controller {
 
   // On the loop. Somebody else does this controller's work: it forgets what it has observed and
   // starts nothing. What runs already comes to its end.
-  void step_aside();
-  // On the loop. It works again, and observes everything that is stored as at the start. After an
-  // error it stays aside.
-  Result<void> step_in();
+  void step_aside(Aside why = Aside::kOutsideManager);
+  // On the loop. When no other reason is left it works again, and observes everything that is
+  // stored as at the start. After an error it stays aside.
+  Result<void> step_in(Aside why = Aside::kOutsideManager);
 
   const std::string& name() const { return name_; }
 

@@ -71,19 +71,30 @@ std::vector<std::string> named_controllers(const std::vector<std::string>& wante
 Controllers::Controllers(const ControllerContext& context, Settings settings) {
   controllers_.push_back(api_service_availability(context));
   controllers_.push_back(local_api_services(context));
-  controllers_.push_back(event_expiry(context, settings.event_ttl));
+  if (settings.event_ttl.count() > 0)
+    controllers_.push_back(event_expiry(context, settings.event_ttl));
   controllers_.push_back(access_policy_status(context));
+  controllers_.push_back(flow_control_config(context));
   controllers_.push_back(address_repair(context));
+  std::vector<Controller*> all, replaceable;
+  for (const auto& c : controllers_) all.push_back(c.get());
+  const std::string holder = settings.identity.holder;
+  if (!settings.authentication.empty())
+    controllers_.push_back(authentication_publisher(context, std::move(settings.authentication)));
   if (!settings.identity.name.empty())
     controllers_.push_back(identity_lease(context, std::move(settings.identity)));
-  std::vector<Controller*> replaceable;
+  if (!settings.address.empty())
+    controllers_.push_back(server_endpoints(context, std::move(settings.address), settings.port));
   for (const Row& row : kControllers) {
     if (!names(settings.names, row.name)) continue;
     controllers_.push_back(row.make(context, settings.ca));
+    all.push_back(controllers_.back().get());
     if (!names(settings.lasting, row.name)) replaceable.push_back(controllers_.back().get());
   }
   // First: what steps aside at once starts nothing.
   controllers_.insert(controllers_.begin(), outside_manager(context, std::move(replaceable)));
+  if (settings.is_elected)
+    controllers_.insert(controllers_.begin(), elected(context, std::move(all), holder));
 }
 
 Result<void> Controllers::start() {

@@ -193,6 +193,9 @@ class GarbageCollector : public Controller {
     store::RecordPtr record = store().get(object_key(*r, namespace_name, owner.name));
     if (!record) return Standing::kGone;
     Value object = parse_stored(*record);
+    // One that cannot be read has none, and is not gone.
+    if (object["metadata"]["uid"].as_string().empty())
+      return fail(internal_error(cat("owner `", record->key(), "` cannot be read")));
     if (object["metadata"]["uid"].as_string() != owner.uid) return Standing::kGone;
     return waits_for_dependents(object) ? Standing::kWaiting : Standing::kThere;
   }

@@ -12,4 +12,7 @@ struct Asked {
 
 Result<Asked> ask(const http::Request& request);
 
+// Whether the client or another server decides when the answer ends: a watch, a connection.
+bool is_long_running(const authz::RequestInfo& info);
+
 }  // namespace cardea::rest::pipeline

@@ -1,5 +1,6 @@
 #include "rest/pipeline/decided.h"
 
+#include "rest/aggregation/aggregator.h"
 #include "rest/catalog_holder.h"
 #include "rest/write/field_permissions.h"
 #include "rest/write/write.h"
@@ -24,21 +25,35 @@ bool leaves_fields(const Services& services, const authz::RequestInfo& info,
   return may_be_granular(*services.catalog.get(), info);
 }
 
+// The other server that will serve it, if there is one. It settles no fields, and conditions only
+// if it says that it asks back.
+std::shared_ptr<const Remote> remote_of(const Services& services, const authz::RequestInfo& info) {
+  return services.aggregator ? services.aggregator->find(info) : nullptr;
+}
+
 }  // namespace
 
 Task<Decided> decide(const Services& services, http::Exchange& exchange,
                      const authz::RequestInfo& info, const authz::User& user) {
   Stopwatch watch;
   Decided out;
+  if (services.shared) {
+    // Before the policy itself is looked at, which may be newer than this says, and not older.
+    out.policy_as_of = services.shared->fresh_as_of();
+    out.policy_revision = services.shared->marked_revision();
+  }
   out.chain = services.authorizer.get();
   authz::Attributes attributes{user, info};
-  authz::Asking how = asking(services, attributes);
+  const std::shared_ptr<const Remote> remote = remote_of(services, info);
+  const bool is_handed_on = remote != nullptr;
+  authz::Asking how = is_handed_on && !remote->service.asks_back ? authz::Asking::kFolded
+                                                                 : asking(services, attributes);
   std::optional<authz::Chain::Verdict> verdict = out.chain->decide(attributes, how);
   if (!verdict) {
     authz::Chain::Verdict waited = co_await ask_chain(*out.chain, exchange, attributes, how);
     verdict = std::move(waited);
   }
-  if (!verdict->permit && leaves_fields(services, info, verdict->decision)) {
+  if (!verdict->permit && !is_handed_on && leaves_fields(services, info, verdict->decision)) {
     authz::Attributes fields = attributes;
     fields.verb = schema::kGranularVerb;
     std::optional<authz::Chain::Verdict> granular = out.chain->decide(fields);

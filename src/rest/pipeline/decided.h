@@ -13,6 +13,9 @@ struct Decided {
                                               // conditions
   bool is_granular = false;  // the permit is for the verb `granular`: the changed fields decide
   std::chrono::nanoseconds took{};
+  // Of a shared store: the last change of policy, and when nobody knew of a later one.
+  store::Revision policy_revision = 0;
+  std::chrono::steady_clock::time_point policy_as_of{};
 };
 
 Task<Decided> decide(const Services& services, http::Exchange& exchange,

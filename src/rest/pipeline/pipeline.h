@@ -9,6 +9,7 @@
 #include "rest/pipeline/asked.h"
 #include "rest/pipeline/decided.h"
 #include "rest/pipeline/recognised.h"
+#include "rest/pipeline/sent.h"
 
 namespace cardea::rest::pipeline {
 
@@ -17,6 +18,7 @@ namespace cardea::rest::pipeline {
 //   Asked       what is asked               method and URL           asked.h
 //   Recognised  which user sends it         credentials              recognised.h
 //   Acting      for which user              Impersonate-* headers    acting.h
+//   Seat        when it runs                FlowSchemas              rest/fairness/gate.h
 //   Decided     whether the user may        the authorizer chain     decided.h
 //   Call        what to do, with the proof  made at the exit         rest/call.h
 //
@@ -45,9 +47,11 @@ struct Journey {
   std::optional<Asked> asked;
   std::optional<Recognised> recognised;  // its user goes on to `acting`
   std::optional<Acting> acting;
+  fairness::Seat seat;  // empty for the server's own requests, and for connections
   std::optional<Decided> decided;
   std::optional<End> end;
   std::string why_unrecognised;  // for logs, never for the client
+  std::shared_ptr<Sent> sent;    // where it may be asked again
 
   // The user of the credentials, also when the request impersonates another user.
   const authz::User& sender() const;
@@ -58,7 +62,9 @@ struct Stations {
   const Services& services;
   const authn::AuthenticatorChain& authenticators;
   const impersonation::Impersonator& impersonator;
-  bool keeps_reasons = false;  // whether the reason for refused credentials is needed
+  bool keeps_reasons = false;      // whether the reason for refused credentials is needed
+  bool keeps_questions = false;    // whether requests that go on for long will be asked about again
+  fairness::Gate* gate = nullptr;  // where requests of clients wait; null: they do not
 };
 
 // Continues from the current station to Decided, or to the end. A journey that begins with a
@@ -73,12 +79,16 @@ class EarlyJourney : public http::Kept {
   // comes later does not wait for the body.
   static std::shared_ptr<EarlyJourney> begin(Stations stations,
                                              std::shared_ptr<http::Exchange> exchange);
-  // The whole of it.
-  Task<bool> finish();
+  // The whole of it. Seats are not held while the body arrives: it asks for them again.
+  Task<bool> finish(Stations stations, http::Exchange& exchange);
 
   Journey journey;
 
  private:
+  void take_room(http::Exchange& exchange);
+
+  std::shared_ptr<MemoryBudget> bodies_;
+  std::shared_ptr<void> room_;  // what the body takes of it
   bool is_done_ = false;
   bool has_waited_ = false;
   std::function<void()> waiter_;

@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "http/gzip.h"
 #include "rest/catalog_holder.h"
+#include "rest/memory_budget.h"
 
 namespace cardea::rest::pipeline {
 namespace {
@@ -126,9 +127,17 @@ Task<bool> Witness::saw(const Journey& j) {
                            {{"mode", std::string(impersonation::mode_name(deputy.mode))}});
     if (trail_) trail_->impersonated(j.acting->user, j.acting->deputy->constraint());
   }
+  if (!j.decided) co_return true;  // it was refused before
   services_.metrics.count_authorization(result_of(j.decided->verdict), j.decided->took);
   if (trail_) trail_->authorized(j.decided->verdict);
   co_return true;
+}
+
+void Witness::saw_again(const Journey& j) {
+  is_refusal = j.end && j.end->is_refusal;
+  if (!j.decided) return;
+  services_.metrics.count_authorization(result_of(j.decided->verdict), j.decided->took);
+  if (trail_) trail_->authorized_again(j.decided->verdict);
 }
 
 void Witness::saw(const Call& call) {
@@ -169,8 +178,10 @@ void Witness::respond(Result<Answer> answer, const Journey& journey, const authz
   Result<Answer> audited = trail_ ? answer : Result<Answer>();
   http::Response response = present(std::move(answer), frame, warnings);
   if (is_refusal) response.headers.add("X-Content-Type-Options", "nosniff");
+  fairness::name_flow(flow, response.headers);
   response.gzip = http::wants_gzip(exchange_->request().headers, response.body.size());
   if (!has_given_up_) {
+    hold(response);
     series_of(journey, info, frame.resource)
         .count(response.status, watch_.elapsed(), response.body.size());
     log(journey, response.status);
@@ -192,6 +203,36 @@ void Witness::respond(Result<Answer> answer, const Journey& journey, const authz
   trail_->respond(has_given_up_ ? nullptr : exchange_, std::move(response), kind, std::move(shown));
 }
 
+namespace {
+
+// The same bytes; `thing` lives as long as they do.
+http::Body kept_with(const http::Body& body, const std::shared_ptr<const void>& thing) {
+  using Both = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
+  http::Body out;
+  for (std::size_t i = 0; i < body.pieces(); ++i) {
+    const http::Piece& piece = body.piece(i);
+    out.add({std::make_shared<const Both>(piece.owner, thing), piece.bytes});
+  }
+  return out;
+}
+
+}  // namespace
+
+// A large answer counts as its user's until the network has taken it. If too much waits already,
+// the client is told to come again.
+void Witness::hold(http::Response& response) {
+  const std::size_t bytes = response.body.size();
+  if (!services_.answers || !user || bytes < MemoryBudget::kCounted) return;
+  if (auto room = services_.answers->take(*user, bytes)) {
+    response.body = kept_with(response.body, room);
+    return;
+  }
+  Error error = Error::of(Reason::kTooManyRequests,
+                          "too much that was answered is not read yet, please try again later")
+                    .with({.retry_after_seconds = 1});
+  response = present(fail(std::move(error)), frame, {});
+}
+
 // As kube-apiserver sends it: text, without kind.
 Answer too_late() {
   Answer late;
@@ -204,8 +245,8 @@ Answer too_late() {
 
 void Witness::give_up(const Journey& journey, const authz::RequestInfo& info) {
   if (is_answered_ || std::exchange(has_given_up_, true)) return;
-  Frame plain = frame;
-  http::Response response = present(too_late(), plain, {});
+  http::Response response = present(too_late(), frame, {});
+  fairness::name_flow(flow, response.headers);
   response.headers.add("Audit-Id", trail_ ? trail_->audit_id()
                                           : audit_id_of(exchange_->request(), services_.random));
   series_of(journey, info, frame.resource)

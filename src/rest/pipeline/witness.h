@@ -36,6 +36,8 @@ class Witness {
   // Reads the progress of the request. False: the request must not continue, because it could not
   // be recorded.
   Task<bool> saw(const Journey& journey);
+  // The decision was made again: this is the one that counts.
+  void saw_again(const Journey& journey);
   // The facts that a call leaves for metrics and audit.
   void saw(const Call& call);
 
@@ -52,10 +54,12 @@ class Witness {
   Frame frame;
   bool is_refusal = false;
   const authz::User* user = nullptr;  // the user for whom the request is served, when it is known
+  const fairness::Flow* flow = nullptr;  // of its seat, as long as that is held
   const std::shared_ptr<AuditTrail>& trail() const { return trail_; }
 
  private:
   void log(const Journey& journey, int status) const;
+  void hold(http::Response& response);
   RequestSeries& series_of(const Journey& journey, const authz::RequestInfo& info,
                            const catalog::Resource* resource) const;
 

@@ -49,6 +49,15 @@ class PolicyStore : public store::Store {
     below_.compact(revision, std::move(done));
   }
   store::StoreStats stats() const override { return below_.stats(); }
+  bool is_always_fresh() const override { return below_.is_always_fresh(); }
+  void refresh(Refreshed done) override { below_.refresh(std::move(done)); }
+  std::chrono::steady_clock::time_point fresh_as_of() const override {
+    return below_.fresh_as_of();
+  }
+  store::Revision marked_revision() const override { return below_.marked_revision(); }
+  void reach(store::Revision revision, Refreshed done) override {
+    below_.reach(revision, std::move(done));
+  }
 
  private:
   store::Store& below_;

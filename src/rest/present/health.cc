@@ -60,6 +60,10 @@ std::optional<Answer> Health::answer(const authz::RequestInfo& info) const {
       continue;
     }
     bool passes = c.trouble().empty();
+    if (!passes && c.of == Of::kNothing) {
+      lines += cat("[!]", c.name, " not usable: reason withheld\n");
+      continue;
+    }
     is_well &= passes;
     lines += cat(passes ? "[+]" : "[-]", c.name, passes ? " ok\n" : " failed: reason withheld\n");
   }

@@ -21,6 +21,7 @@ class Health {
   enum class Of : std::uint8_t {
     kReadiness,             // /readyz and /healthz: the server should get no requests
     kLivenessAndReadiness,  // also /livez: the server should be started again
+    kNothing,  // shown with readiness, and fails nothing: the server works without this part
   };
   // Before the first request.
   void add(std::string name, Of of, Trouble trouble);

@@ -55,6 +55,19 @@ TEST_F(HealthTest, AFailedCheckTellsItsReasonBelowItsOwnPathAlone) {
   EXPECT_EQ(ask(health, "/livez").status, 200);
 }
 
+TEST_F(HealthTest, APartThatTheServerWorksWithoutIsShownAndFailsNothing) {
+  std::string off = "the cluster is away";
+  health.add("bridge", Health::Of::kNothing, [&] { return off; });
+  EXPECT_EQ(ask(health, "/readyz").body, "ok");
+  EXPECT_EQ(ask(health, "/readyz", "verbose").body,
+            "[+]ping ok\n[+]store ok\n[+]bootstrap ok\n[!]bridge not usable: reason withheld\n"
+            "readyz check passed\n");
+  EXPECT_EQ(ask(health, "/readyz/bridge").body, "internal server error: the cluster is away\n");
+  EXPECT_EQ(ask(health, "/livez/bridge").status, 404);
+  off.clear();
+  EXPECT_EQ(ask(health, "/readyz/bridge").body, "ok");
+}
+
 TEST_F(HealthTest, AStageThatIsLostFailsAgain) {
   stage->lose();
   EXPECT_EQ(ask(health, "/readyz").status, 500);

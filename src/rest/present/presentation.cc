@@ -188,6 +188,7 @@ Result<Value> shaped(const Value& document, bool is_list, const Frame& frame) {
 http::Response present(Result<Answer> answer, const Frame& frame,
                        const std::vector<std::string>& warnings) {
   http::Response response;
+  response.headers.reserve(384);  // for all that most answers have
   response.headers.add("Cache-Control", "no-cache, private");
   if (answer && !answer->is_raw && answer->transforms) {
     auto document = shaped(answer->document, answer->is_list, frame);

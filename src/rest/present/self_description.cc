@@ -123,13 +123,12 @@ std::optional<Result<Answer>> SelfDescription::openapi(http::Request& request,
     bool protobuf = wants_openapi_protobuf(request.headers.get("accept"));
     if (!protobuf)
       if (auto refused = refused_type(request.headers.get("accept"))) return std::move(*refused);
-    auto document = protobuf ? publication_.openapi_v2_protobuf(*catalog)
-                             : publication_.openapi_v2(*catalog);
+    auto document = merged_.openapi_v2(*catalog, protobuf);
     return published(*document, document, request,
                      protobuf ? kOpenApiProtobuf : "application/json");
   }
   if (info.path == kV3) {
-    auto document = publication_.openapi_v3_index(*catalog);
+    auto document = merged_.openapi_v3_index(*catalog);
     return published(*document, document, request, "text/plain; charset=utf-8");
   }
   if (!info.path.starts_with(cat(kV3, "/"))) return std::nullopt;
@@ -173,16 +172,16 @@ std::optional<Result<Answer>> SelfDescription::discovery(http::Request& request,
   if (path == "/api" || path == "/apis") {
     switch (catalog::discovery_form(accept)) {
       case catalog::DiscoveryForm::kAggregated: {
-        auto document = publication_.aggregated_discovery(*catalog, path == "/api");
+        auto document = merged_.aggregated_discovery(*catalog, path == "/api", false);
         return shared(published(*document, document, request, catalog::kAggregatedDiscoveryType));
       }
       case catalog::DiscoveryForm::kAggregatedProtobuf: {
-        auto document = publication_.aggregated_discovery_protobuf(*catalog, path == "/api");
+        auto document = merged_.aggregated_discovery(*catalog, path == "/api", true);
         return shared(published(*document, document, request, catalog::kAggregatedProtobufType));
       }
       case catalog::DiscoveryForm::kPlain:
         return plain_document(path == "/api" ? catalog::api_versions(options_.server_address)
-                                             : catalog::group_list(*catalog));
+                                             : merged_.group_list(*catalog));
       case catalog::DiscoveryForm::kNotAcceptable:
         break;
     }
@@ -193,7 +192,7 @@ std::optional<Result<Answer>> SelfDescription::discovery(http::Request& request,
   std::optional<Value> document;
   if (parts.size() == 2 && parts[0] == "api")
     document = catalog::resource_list(*catalog, "", parts[1]);
-  if (parts.size() == 2 && parts[0] == "apis") document = catalog::group(*catalog, parts[1]);
+  if (parts.size() == 2 && parts[0] == "apis") document = merged_.group(*catalog, parts[1]);
   if (parts.size() == 3 && parts[0] == "apis")
     document = catalog::resource_list(*catalog, parts[1], parts[2]);
   if (!document) return std::nullopt;
@@ -216,6 +215,8 @@ std::optional<Result<Answer>> SelfDescription::answer(http::Request& request,
                                                       const authz::RequestInfo& info) {
   if (auto a = health_.answer(info)) return std::move(*a);
   if (auto a = debug_pages_.answer(request, info)) return a;
+  if (info.path.starts_with("/debug/") && debug_)
+    if (auto page = debug_(info)) return text_answer(200, std::move(*page));
   if (auto a = document(request, info)) return a;
   bool reads = request.method == "GET" || request.method == "HEAD";
   if (info.path == "/version" || info.path == "/version/") {
@@ -234,7 +235,8 @@ std::optional<Result<Answer>> SelfDescription::answer(http::Request& request,
     for (const Document& d : documents_)
       if (d.path < "/api") paths.push_back(d.path);
     for (auto p : {"/api", "/api/v1", "/apis"}) paths.push_back(p);
-    for (const std::string& path : group_paths(*catalog_.get())) paths.push_back(path);
+    for (const std::string& path : merged_.paths(group_paths(*catalog_.get())))
+      paths.push_back(path);
     for (auto p : {"/flagz", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3"})
       paths.push_back(p);
     for (const Document& d : documents_)

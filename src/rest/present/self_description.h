@@ -4,6 +4,7 @@
 #include <string>
 
 #include "catalog/openapi/publication.h"
+#include "rest/aggregation/merged_publication.h"
 #include "rest/call.h"
 #include "rest/present/debug_pages.h"
 #include "rest/present/health.h"
@@ -33,6 +34,13 @@ class SelfDescription {
   Health& health() { return health_; }
   // Asked for /metrics; gives Prometheus text.
   void set_metrics(std::function<std::string()> metrics) { metrics_ = std::move(metrics); }
+  // Asked for paths that nothing else has; gives the text of a page for people who look, or none.
+  using Debug = std::function<std::optional<std::string>(const authz::RequestInfo&)>;
+  void set_debug(Debug debug) { debug_ = std::move(debug); }
+
+  // The versions of other servers are shown, too. It outlives this object; before the first
+  // request.
+  void set_aggregator(const Aggregator* aggregator) { merged_.set_aggregator(aggregator); }
 
   // Serves `body` at `path` to callers that may get it, for an hour. Before the first request.
   void add_document(std::string path, std::string content_type, std::string body);
@@ -50,10 +58,12 @@ class SelfDescription {
 
   CatalogHolder& catalog_;
   catalog::Publication publication_;
+  MergedPublication merged_{publication_};
   Options options_;
   DebugPages debug_pages_;
   Health health_;
   std::function<std::string()> metrics_;
+  Debug debug_;
   struct Document {
     std::string path, content_type, body;
   };

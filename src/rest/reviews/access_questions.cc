@@ -63,8 +63,10 @@ json::FieldErrors who_can_errors(const Value& spec) {
 // side.
 class Batch {
  public:
-  Batch(std::shared_ptr<const authz::Chain> chain, authz::wire::Wish wish, const Value& spec)
-      : chain_(std::move(chain)),
+  Batch(const Call& call, std::shared_ptr<const authz::Chain> chain, authz::wire::Wish wish,
+        const Value& spec)
+      : call_(call),
+        chain_(std::move(chain)),
         wish_(wish),
         items_(spec["items"]),
         asker_(authz::read_subject(spec)),
@@ -75,10 +77,11 @@ class Batch {
     for (std::size_t i = 0; i < items_.size(); ++i) {
       authz::Question question(items_[i]);
       std::optional<authz::User> own = own_user(i);
-      const authz::Attributes attributes = question.attributes(own ? *own : asker_);
+      const authz::Attributes attributes = asked(question, own);
       auto verdict = chain_->decide(attributes, asking_for(wish_, attributes));
       if (verdict)
-        statuses_[i] = answer_status(verdict->decision, wish_, question.remarks());
+        statuses_[i] = answer_status(call_, attributes, verdict->decision, wish_,
+                                     question.remarks());
       else
         waiting_.push_back(i);
     }
@@ -103,13 +106,20 @@ class Batch {
     return authz::read_subject(items_[i]);
   }
 
+  authz::Attributes asked(const authz::Question& question,
+                          const std::optional<authz::User>& own) const {
+    authz::Attributes out = question.attributes(own ? *own : asker_);
+    out.via = call_.info.via;
+    return out;
+  }
+
   Task<Value> answer(std::size_t i) const {
     authz::Question question(items_[i]);
     std::optional<authz::User> own = own_user(i);
-    const authz::Attributes attributes = question.attributes(own ? *own : asker_);
+    const authz::Attributes attributes = asked(question, own);
     authz::Chain::Verdict verdict = co_await chain_->authorize(attributes,
                                                                asking_for(wish_, attributes));
-    co_return answer_status(verdict.decision, wish_, question.remarks());
+    co_return answer_status(call_, attributes, verdict.decision, wish_, question.remarks());
   }
 
   void next() {
@@ -128,6 +138,7 @@ class Batch {
     done();
   }
 
+  const Call& call_;
   std::shared_ptr<const authz::Chain> chain_;
   const authz::wire::Wish wish_;
   const Value items_;
@@ -254,7 +265,7 @@ Task<Result<Answer>> review_batch(Call& call) {
     wish = authz::wire::read_wish((*review)["spec"], errors);
   if (!errors.empty())
     co_return fail(json::invalid_object(call.resource->group, call.resource->kind, "", errors));
-  Batch batch(chain, wish, (*review)["spec"]);
+  Batch batch(call, chain, wish, (*review)["spec"]);
   if (batch.decide() > 0) {
     bool done = co_await await_callback<bool>([&batch](auto all_done) {
       batch.ask_the_others([all_done]() mutable { all_done(true); });

@@ -7,6 +7,7 @@
 #include "authz/user_info.h"
 #include "authz/wire/decision_json.h"
 #include "rest/asking.h"
+#include "rest/bridge/bridge.h"
 #include "rest/reviews/admit_review.h"
 #include "rest/reviews/conditional_answer.h"
 #include "rest/verbs/body.h"
@@ -102,7 +103,22 @@ void forget_wish(Value& review) {
   spec.erase("conditionalAuthorization");
 }
 
-Task<Result<Answer>> answer_review(Call& call, Value review, authz::User user) {
+// The answer for an authorizer that takes no conditions, in the form of its cluster.
+Task<authz::Decision> decided_plainly(Call& call, authz::Attributes attributes) {
+  const bridge::Bridge* bridge = call.services.bridge;
+  if (bridge)
+    if (auto probe = bridge->answer_to_probe(call.user, attributes)) co_return std::move(*probe);
+  if (!bridge || !bridge->bridges(call.user, attributes)) {
+    authz::Decision decision = co_await decided(call, attributes);
+    co_return decision;
+  }
+  authz::Decision decision = co_await decided(call, attributes,
+                                              authz::Asking::kConditionsAwareAtOnce);
+  co_return bridge->answer(attributes, std::move(decision));
+}
+
+Task<Result<Answer>> answer_review(Call& call, Value review, authz::User user,
+                                   ReviewKind kind = ReviewKind::kSelfSubject) {
   authz::Question question(review["spec"]);
   json::FieldErrors errors;
   authz::wire::Wish wish;
@@ -112,8 +128,13 @@ Task<Result<Answer>> answer_review(Call& call, Value review, authz::User user) {
     forget_wish(review);
   if (!errors.empty()) co_return fail(json::invalid_object(call.resource->group, "", "", errors));
   authz::Attributes attributes = question.attributes(user);
-  authz::Decision decision = co_await decided(call, attributes, asking_for(wish, attributes));
-  review.set("status", answer_status(decision, wish, question.remarks()));
+  attributes.via = call.info.via;
+  authz::Decision decision;
+  if (kind == ReviewKind::kSubject && wish.dialect == authz::wire::Dialect::kNone)
+    decision = co_await decided_plainly(call, attributes);
+  else
+    decision = co_await decided(call, attributes, asking_for(wish, attributes));
+  review.set("status", answer_status(call, attributes, decision, wish, question.remarks()));
   co_return Answer::of(std::move(review), 201);
 }
 
@@ -155,7 +176,8 @@ Task<Result<Answer>> review_access(Call& call) {
   Result<Value> review = co_await admit_review(call, {prepare, check_review<ReviewKind::kSubject>});
   if (!review) co_return fail(review.error());
   authz::User user = authz::read_subject((*review)["spec"]);
-  Result<Answer> answer = co_await answer_review(call, std::move(*review), std::move(user));
+  Result<Answer> answer = co_await answer_review(call, std::move(*review), std::move(user),
+                                                 ReviewKind::kSubject);
   co_return answer;
 }
 

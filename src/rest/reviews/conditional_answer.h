@@ -2,6 +2,8 @@
 #include "authz/access_review.h"
 #include "authz/authorizer.h"
 #include "authz/wire/decision_json.h"
+#include "rest/call.h"
+#include "rest/reviews/condition_seal.h"
 
 namespace cardea::rest {
 
@@ -16,15 +18,19 @@ inline authz::Asking asking_for(const authz::wire::Wish& wish, const authz::Attr
 }
 
 // The status of an access review, in the form that its sender asked for.
-inline json::Value answer_status(const authz::Decision& decision, const authz::wire::Wish& wish,
+inline json::Value answer_status(const Call& call, const authz::Attributes& question,
+                                 const authz::Decision& decision, const authz::wire::Wish& wish,
                                  std::string_view remarks) {
   if (decision.kind != authz::Decision::Kind::kConditional)
     return authz::review_status(decision, remarks);
+  const authz::Decision sent = call.services.condition_seal.seal(
+      decision, *call.services.authorizer.get(), call.user.name, question,
+      call.services.clock.now());
   json::Value status = json::Value::object({{"allowed", false}});
   if (wish.dialect == authz::wire::Dialect::kTree)
-    status.set("conditionalDecision", authz::wire::as_tree(decision));
+    status.set("conditionalDecision", authz::wire::as_tree(sent));
   else
-    status.set("conditionsChain", authz::wire::as_list(decision, wish.with_descriptions));
+    status.set("conditionsChain", authz::wire::as_list(sent, wish.with_descriptions));
   return status;
 }
 

@@ -4,8 +4,10 @@
 
 #include "authz/user_info.h"
 #include "authz/wire/decision_json.h"
+#include "authz/wire/sealed_text.h"
 #include "base/strings.h"
 #include "rest/asking.h"
+#include "rest/reviews/condition_seal.h"
 #include "rest/verbs/body.h"
 #include "rest/verbs/subresources.h"
 #include "rest/write/stored_object.h"
@@ -98,44 +100,97 @@ void fill_impersonated(const Value& request, Matter& m) {
   m.data.impersonated = &a;
 }
 
+// The authorizer of ours that an entry belongs to: the flat name "a.b" of a list is `b` inside our
+// authorizer `a`. The name itself when there is none.
+std::string_view owner(const authz::Chain& chain, std::string_view name) {
+  std::string_view best;
+  for (const auto& one : chain.authorizers()) {
+    std::string_view ours = one->name();
+    const bool is_inside = name.starts_with(ours) && name.substr(ours.size()).starts_with('.');
+    if (ours.size() > best.size() && (name == ours || is_inside)) best = ours;
+  }
+  return best.empty() ? name : best;
+}
+
 // Puts the entries into the order of the server's own chain: the sender of a review must not change
 // the order. Of those that are not in the chain, the ones that may allow come last, and the others
 // first.
-void arrange_as_ours(const authz::Chain& chain, authz::Conditions::Chain& entries) {
+void order_as_ours(const authz::Chain& chain, authz::Conditions::Chain& entries) {
   const auto& ours = chain.authorizers();
   auto place = [&](const authz::NamedDecision& n) {
-    auto at = std::ranges::find(ours, n.authorizer, [](const auto& one) { return one->name(); });
+    auto at = std::ranges::find(ours, owner(chain, n.authorizer),
+                                [](const auto& one) { return one->name(); });
     const bool is_last = at == ours.end() && authz::possible_outcomes(n.decision).allow;
     return at == ours.end() && !is_last ? -1 : at - ours.begin();
   };
   std::ranges::stable_sort(entries, {}, place);
 }
 
-// Conditions that this server cannot read fail closed. Otherwise a sender of reviews could pass
-// any text to a webhook's evaluator as if the webhook had written it. Conditions on the
-// impersonated request also fail closed if the review has none.
-Decision readable(const Decision& d, bool is_impersonation) {
-  if (d.kind != Decision::Kind::kConditional) return d;
-  if (const authz::Conditions::Set* set = d.conditions->set()) {
-    for (const authz::Condition& c : set->conditions)
-      if (!authz::is_cel_type(c.type))
+// The entries of one authorizer, which stand together, as one: what was inside it is inside again.
+authz::Conditions::Chain nested(const authz::Chain& chain, authz::Conditions::Chain entries) {
+  authz::Conditions::Chain out;
+  for (auto from = entries.begin(); from != entries.end();) {
+    const std::string name(owner(chain, from->authorizer));
+    auto to = std::find_if(from, entries.end(), [&](const authz::NamedDecision& n) {
+      return owner(chain, n.authorizer) != name;
+    });
+    authz::Conditions::Chain inner;
+    if (to - from > 1 || from->authorizer != name)
+      for (auto at = from; at != to; ++at)
+        inner.push_back({at->authorizer == name ? cat("part-", inner.size() + 1)
+                                                : at->authorizer.substr(name.size() + 1),
+                         std::move(at->decision)});
+    out.push_back(
+        {name, inner.empty() ? std::move(from->decision) : authz::fold(std::move(inner))});
+    from = to;
+  }
+  return out;
+}
+
+// A decision as this server may evaluate it. Conditions that it cannot read fail closed, unless it
+// issued them itself (ConditionSeal): otherwise a sender of reviews could pass any text to a
+// webhook's evaluator as if the webhook had written it. Conditions on the impersonated request also
+// fail closed if the review has none.
+class Readable {
+ public:
+  Readable(const Call& call, const authz::ConditionData& data) : call_(call), data_(data) {}
+
+  Decision of(const Decision& d, std::string_view author = "") const {
+    if (d.kind != Decision::Kind::kConditional) return d;
+    if (const authz::Conditions::Set* set = d.conditions->set()) return of_set(d, *set, author);
+    authz::Conditions::Chain out;
+    if (const authz::Conditions::Chain* chain = d.conditions->chain())
+      for (const authz::NamedDecision& n : *chain)
+        out.push_back({n.authorizer, of(n.decision, authz::wire::inside(author, n.authorizer))});
+    return authz::fold(std::move(out));
+  }
+
+ private:
+  Decision of_set(const Decision& d, authz::Conditions::Set set, std::string_view author) const {
+    for (authz::Condition& c : set.conditions) {
+      if (c.type == authz::wire::kSealedType) {
+        auto inside = call_.services.condition_seal.open(c, author, call_.user.name, data_,
+                                                         call_.services.clock.now());
+        if (!inside) return authz::failed(d, inside.error().message);
+        c = std::move(*inside);
+      } else if (!authz::is_cel_type(c.type)) {
         return authz::failed(
             d, cat("conditions of type ", quoted(c.type), " are not evaluated for others"));
-      else if (!is_impersonation && c.text.contains(kImpersonated))
+      }
+      if (!data_.impersonated && c.text.contains(kImpersonated))
         return authz::failed(d, cat("condition ", quoted(c.id), " is about request.", kImpersonated,
                                     ", which the review does not have"));
-    return d;
+    }
+    return Decision::conditional(std::make_shared<const authz::Conditions>(std::move(set)));
   }
-  authz::Conditions::Chain out;
-  if (const authz::Conditions::Chain* chain = d.conditions->chain())
-    for (const authz::NamedDecision& n : *chain)
-      out.push_back({n.authorizer, readable(n.decision, is_impersonation)});
-  return authz::fold(std::move(out));
-}
+
+  const Call& call_;
+  const authz::ConditionData& data_;
+};
 
 Task<Decision> settled(Call& call, std::shared_ptr<const authz::Chain> chain, Decision decision,
                        authz::ConditionData data) {
-  Decision ours = readable(decision, data.impersonated != nullptr);
+  Decision ours = Readable(call, data).of(decision);
   if (ours.kind != Decision::Kind::kConditional) co_return ours;
   Decision out = co_await settle_decision(call, chain, std::move(ours), data);
   co_return out;
@@ -170,7 +225,10 @@ Task<Result<Answer>> review_conditions(Call& call) {
   if (is_tree && request["admissionRequest"].is_null())
     errors.push_back(json::required("request.admissionRequest"));
   const std::shared_ptr<const authz::Chain> chain = call.services.authorizer.get();
-  auto arrange = [&](authz::Conditions::Chain& entries) { arrange_as_ours(*chain, entries); };
+  auto arrange = [&](authz::Conditions::Chain& entries) {
+    order_as_ours(*chain, entries);
+    entries = nested(*chain, std::move(entries));
+  };
   Result<Decision> decision = Decision();
   if (errors.empty() && is_tree)
     decision = authz::wire::from_tree(request["decision"], "request.decision", errors,
@@ -182,6 +240,7 @@ Task<Result<Answer>> review_conditions(Call& call) {
     co_return fail(json::invalid_object(call.resource->group, call.resource->kind, "", errors));
   Matter matter;
   fill(call, is_tree ? request["admissionRequest"] : request, matter);
+  matter.data.via = call.info.via;
   fill_impersonated(request[kImpersonated], matter);
   Decision outcome = co_await settled(call, chain, std::move(*decision), matter.data);
   Value response = is_tree ? Value::object({{"uid", request["admissionRequest"]["uid"]},

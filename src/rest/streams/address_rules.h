@@ -10,10 +10,11 @@ namespace cardea::rest {
 
 // Which addresses the server connects to because an object names them: a Node, a Pod, endpoints.
 //
-// Who may write such an object must not be able to make the server call itself, its neighbours on
-// the same machine, or the metadata service of a cloud, which trusts the machine. So loopback,
-// link-local, unspecified, multicast and broadcast addresses are refused, and the metadata services
-// that have other addresses. A value; shared between threads.
+// Who may write such an object must not be able to make the server call its neighbours on the same
+// machine, or the metadata service of a cloud, which trusts the machine. So loopback, link-local,
+// unspecified, multicast and broadcast addresses are refused, and the metadata services that have
+// other addresses. The machine's other addresses are not known here, and are admitted: a server
+// reached by one of them asks for credentials. A value; shared between threads.
 class AddressRules {
  public:
   // `exceptions` are addresses or networks ("127.0.0.0/8") that are allowed nevertheless.

@@ -111,8 +111,9 @@ Task<Result<Answer>> stream_of_pod(Call& call, Value options) {
     co_return fail(Error{Reason::kUnknown,
                          cat("error dialing backend: ", reached.head.error().message), nullptr,
                          500});
-  if (reached.head->status != 101) co_return without_upgrade(call, *reached.relay, *reached.head);
-  co_return tunnel(call, *reached.relay, *reached.head);
+  if (reached.head->status != 101)
+    co_return without_upgrade(call, *reached.relay, *reached.head, options);
+  co_return tunnel(call, *reached.relay, *reached.head, std::move(options));
 }
 
 Task<Result<Answer>> log_of_pod(Call& call, Value options) {
@@ -144,7 +145,8 @@ Task<Result<Answer>> log_of_pod(Call& call, Value options) {
         call, *reached.relay,
         {.status = 200,
          .headers = {{"Cache-Control", "no-cache, private"}, {"Content-Type", "text/plain"}},
-         .body = {}});
+         .body = {}},
+        {});
   if (status >= 300 && status < 400) {
     reached.relay->drop();
     co_return fail(

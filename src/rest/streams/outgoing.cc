@@ -6,6 +6,7 @@
 #include "rest/present/status.h"
 #include "rest/streams/backends.h"
 #include "rest/streams/handed_on.h"
+#include "rest/streams/open_streams.h"
 #include "rest/write/stored_object.h"
 
 namespace cardea::rest {
@@ -23,9 +24,14 @@ const std::shared_ptr<const net::TlsClient>& tls_for(const Backends& b, Place::T
   return b.others;
 }
 
-// Records the end of a stream, and with it the event of its request.
-auto recorder(const Call& call) {
-  return [trail = call.trail](const http::Relay::Report& report) {
+// Records the end of a stream, and with it the event of its request. Until then the stream is asked
+// about.
+auto recorder(Call& call, http::Relay& relay, json::Value options) {
+  auto cut = [weak = relay.weak_from_this()](const Error& why) {
+    if (auto r = weak.lock()) r->cut(revoked(why));
+  };
+  return [asked = keep_asking(call, std::move(options), std::move(cut)),
+          trail = call.trail](const http::Relay::Report& report) {
     if (!trail) return;
     trail->annotate("streams.cardea.dev/milliseconds", std::to_string(report.took.count()));
     trail->annotate("streams.cardea.dev/bytes-to-backend", std::to_string(report.to_server));
@@ -76,23 +82,25 @@ Task<Reached> reach(Call& call, Outgoing outgoing) {
   co_return Reached{std::move(relay), std::move(head)};
 }
 
-Answer pass_on(Call& call, http::Relay& relay, http::Response head) {
+Answer pass_on(Call& call, http::Relay& relay, http::Response head, json::Value options) {
   begin_stream(call, head);
   const int status = head.status;
-  relay.pass_on(std::move(head), recorder(call));
+  relay.pass_on(std::move(head), recorder(call, relay, std::move(options)));
   return streaming(status);
 }
 
-Result<Answer> tunnel(Call& call, http::Relay& relay, const http::Relay::Head& head) {
+Result<Answer> tunnel(Call& call, http::Relay& relay, const http::Relay::Head& head,
+                      json::Value options) {
   http::Response answer{
       .status = 101, .headers = headers_for_client(head.headers, true), .body = {}};
   begin_stream(call, answer);
-  if (!relay.upgrade(std::move(answer), recorder(call)))
+  if (!relay.upgrade(std::move(answer), recorder(call, relay, std::move(options))))
     return fail(bad_request("this connection cannot be upgraded"));
   return streaming(101);
 }
 
-Result<Answer> without_upgrade(Call& call, http::Relay& relay, const http::Relay::Head& head) {
+Result<Answer> without_upgrade(Call& call, http::Relay& relay, const http::Relay::Head& head,
+                               json::Value options) {
   if (head.status < 400) {
     relay.drop();
     return fail(Error{Reason::kUnknown, cat("invalid upgrade response: status code ", head.status),
@@ -101,7 +109,7 @@ Result<Answer> without_upgrade(Call& call, http::Relay& relay, const http::Relay
   http::Response answer{
       .status = head.status, .headers = headers_for_client(head.headers, false), .body = {}};
   answer.headers.add("Connection", "close");
-  return pass_on(call, relay, std::move(answer));
+  return pass_on(call, relay, std::move(answer), std::move(options));
 }
 
 Result<json::Value> read_named(const Call& call, const catalog::Resource& r,

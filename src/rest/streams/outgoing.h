@@ -30,12 +30,16 @@ Task<Reached> reach(Call& call, Outgoing outgoing);
 
 // Sends the head of the answer to the client, and lets the rest follow by itself. The audit trail
 // of the call goes with it, and records its end: how long it took and how many bytes went each way.
-Answer pass_on(Call& call, http::Relay& relay, http::Response head);
+// While it goes on, it is asked again whether the client may have it; `options` are those that it
+// was allowed with.
+Answer pass_on(Call& call, http::Relay& relay, http::Response head, json::Value options);
 // The same after a 101: a tunnel. An error when the client's connection cannot become one.
-Result<Answer> tunnel(Call& call, http::Relay& relay, const http::Relay::Head& head);
+Result<Answer> tunnel(Call& call, http::Relay& relay, const http::Relay::Head& head,
+                      json::Value options);
 // An answer that is no upgrade to a request for one, as kube-apiserver treats it: an error goes to
 // the client as it is.
-Result<Answer> without_upgrade(Call& call, http::Relay& relay, const http::Relay::Head& head);
+Result<Answer> without_upgrade(Call& call, http::Relay& relay, const http::Relay::Head& head,
+                               json::Value options);
 
 // Whether the request asks for another protocol.
 bool asks_for_upgrade(const http::Request& request);

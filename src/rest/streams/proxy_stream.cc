@@ -108,15 +108,15 @@ Task<Result<Answer>> proxy(Call& call, Value options) {
   Reached reached = co_await reach(call, std::move(out));
   if (!reached.head) co_return fail(unreachable(reached.head.error()));
   const http::Relay::Head& head = *reached.head;
-  if (head.status == 101) co_return tunnel(call, *reached.relay, head);
-  if (is_upgrade) co_return without_upgrade(call, *reached.relay, head);
+  if (head.status == 101) co_return tunnel(call, *reached.relay, head, std::move(options));
+  if (is_upgrade) co_return without_upgrade(call, *reached.relay, head, options);
   http::Response answer{
       .status = head.status, .headers = headers_for_client(head.headers, false), .body = {}};
   if (!answer.headers.has("cache-control"))
     answer.headers.add("Cache-Control", "no-cache, private");
   if (answer.headers.has("location"))
     answer.headers.set("Location", location_for_client(answer.headers.get("location"), at));
-  co_return pass_on(call, *reached.relay, std::move(answer));
+  co_return pass_on(call, *reached.relay, std::move(answer), std::move(options));
 }
 
 }  // namespace cardea::rest

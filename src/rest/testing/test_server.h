@@ -86,7 +86,9 @@ class TestServer {
          .enabled_plugins = {"NodeRestriction"},
          .disabled_plugins = {"ServiceAccount"},
          .more_plugins = std::move(plugins),
-         .request_loops = 1});
+         .request_loops = 1,
+         .secret = "of a test",
+         .server_id = "test-server"});
     CARDEA_CHECK(server.has_value());
     return std::move(*server);
   }

@@ -16,21 +16,45 @@ Task<Result<Answer>> read_log(Call& call) {
   co_return answer;
 }
 
-// INVARIANT: permission to create, admission and conditions come before anything is looked up for
-// the connection or sent.
-Task<Result<Answer>> connect(Call& call) {
+namespace {
+
+// What authorization asks about a connection before its options are looked at.
+Task<Result<void>> may_try(Call& call) {
   // A WebSocket begins with a GET, and what a proxied request does is not known: whoever connects
   // may change something, whatever the method is.
   Result<void> may = co_await call.open.ask_to_connect(call);
-  if (!may) co_return fail(may.error());
-  if (auto name = proxy_name(call.info.name, ""); name && name->name != call.info.name) {
+  if (!may) co_return may;
+  if (auto name = proxy_name(call.info.name, ""); name && name->name != call.info.name)
     may = co_await call.open.ask_about_plain_name(call, name->name);
-    if (!may) co_return fail(may.error());
-  }
+  co_return may;
+}
+
+admission::Review review_of_connection(Call& call, json::Value options) {
+  admission::Review review = review_of(call, admission::Operation::kConnect, false, json::Value());
+  review.object = std::move(options);
+  return review;
+}
+
+}  // namespace
+
+Task<Result<void>> may_still_connect(Call& call, json::Value options) {
+  Result<void> may = co_await may_try(call);
+  if (!may) co_return may;
+  admission::Review review = review_of_connection(call, std::move(options));
+  if (review.authorization) may = co_await review.authorization->settle(review);
+  if (!may) co_return may;
+  if (auto proof = call.open.proof(); !proof) co_return fail(proof.error());
+  co_return may;
+}
+
+// INVARIANT: permission to create, admission and conditions come before anything is looked up for
+// the connection or sent.
+Task<Result<Answer>> connect(Call& call) {
+  Result<void> may = co_await may_try(call);
+  if (!may) co_return fail(may.error());
   auto options = connect_options(call);
   if (!options) co_return fail(options.error());
-  admission::Review review = review_of(call, admission::Operation::kConnect, false, json::Value());
-  review.object = std::move(*options);
+  admission::Review review = review_of_connection(call, std::move(*options));
   Result<void> admitted = co_await admit(call, review);
   if (!admitted) co_return fail(admitted.error());
   if (auto proof = call.open.proof(); !proof) co_return fail(proof.error());

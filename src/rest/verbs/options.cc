@@ -137,15 +137,15 @@ Result<ListOptions> list_options(const authz::RequestInfo& info) {
     else
       options.timeout_seconds = *value;
   }
-  if (auto text = query.first("labelSelector")) {
-    auto selector = json::LabelSelector::parse(*text);
-    if (!selector) return fail(selector.error());
-    options.labels = std::move(*selector);
-  }
-  if (auto text = query.first("fieldSelector")) {
-    auto selector = json::FieldSelector::parse(*text);
-    if (!selector) return fail(selector.error());
-    options.fields = std::move(*selector);
+  auto selectors = info.selectors;
+  if (!selectors)
+    selectors = authz::read_selectors(query.first("fieldSelector").value_or(""),
+                                      query.first("labelSelector").value_or(""));
+  if (selectors) {
+    for (const std::string& error : {selectors->label_error, selectors->field_error})
+      if (!error.empty()) return fail(bad_request(error));
+    options.labels = selectors->labels;
+    options.fields = selectors->fields;
   }
   options.resource_version = query.first("resourceVersion").value_or("");
   options.continue_token = query.first("continue").value_or("");

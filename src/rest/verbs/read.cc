@@ -7,6 +7,7 @@
 #include "rest/conversion/versions.h"
 #include "rest/present/status.h"
 #include "rest/present/stored_protobuf.h"
+#include "rest/unreadable_records.h"
 #include "rest/verbs/continue_token.h"
 #include "rest/verbs/options.h"
 #include "rest/verbs/request_match.h"
@@ -80,17 +81,17 @@ struct Page {
   std::optional<ContinueToken> token;
 };
 
-Result<Page> plan(Call& call, const ListOptions& o) {
+Result<Page> plan(Call& call, const ListOptions& o, const Selection& selection) {
   Page page;
   page.prefix = collection_prefix(*call.resource, call.info.namespace_name);
-  page.query.keys = store::keys_with_prefix(page.prefix);
+  page.query.keys = keys_of(*call.resource, call.info.namespace_name, selection);
   if (o.limit > 0) page.query.limit = static_cast<std::size_t>(o.limit);
   if (!o.continue_token.empty()) {
     if (!o.resource_version.empty() && o.resource_version != "0")
       return fail(bad_request("specifying resource version is not allowed when using continue"));
     auto token = decode_continue(o.continue_token);
     if (!token) return fail(token.error());
-    page.query.keys.start = page.prefix + token->start;
+    page.query.keys.start = std::max(page.query.keys.start, page.prefix + token->start);
     page.query.at = std::max<store::Revision>(token->revision, 0);
     page.token = std::move(*token);
     return page;
@@ -107,6 +108,10 @@ Result<Page> plan(Call& call, const ListOptions& o) {
                (o.match == ListOptions::Match::kUnset && page.query.limit && *revision > 0);
   if (exact) page.query.at = *revision;
   return page;
+}
+
+bool is_unreadable(const Call& call, const store::Record& record) {
+  return call.services.unreadable && call.services.unreadable->has(record);
 }
 
 // The objects of a page.
@@ -145,6 +150,10 @@ class Reader {
     out.more = range.more;
     out.remaining = range.remaining;
     for (std::size_t i = 0; i < range.records.size(); ++i) {
+      if (is_unreadable(call_, *range.records[i])) {
+        call_.warnings.push_back(unreadable(range.records[i]->key()).message);
+        continue;
+      }
       if constexpr (std::is_null_pointer_v<ObjectOf>) {
         out.records.push_back(std::move(range.records[i]));
         continue;
@@ -181,6 +190,8 @@ Result<Selected> select(Call& call, const Page& page, const Selection& selection
     auto range = reader.next();
     if (!range) return fail(range.error());
     auto object_of = [&](std::size_t, const store::Record& record) {
+      // Others than the one that is asked for need not be read to know that they are not it.
+      if (!is_key_of(record.key(), selection.name())) return Value();
       return converted(parse_stored(record), *storage, *call.resource);
     };
     const bool goes_on = parses ? reader.take(std::move(*range), object_of)
@@ -202,7 +213,8 @@ Task<Result<Selected>> select_by_webhook(Call& call, const Page& page, const Sel
     std::vector<Value> stored;
     std::vector<bool> is_asked_for;
     for (const store::RecordPtr& record : range->records) {
-      is_asked_for.push_back(is_key_of(record->key(), call.info.name));
+      is_asked_for.push_back(is_key_of(record->key(), call.info.name) &&
+                             !is_unreadable(call, *record));
       if (is_asked_for.back()) stored.push_back(parse_stored(*record));
     }
     Result<std::vector<Value>> objects = co_await convert_all(call, std::move(stored), storage,
@@ -294,6 +306,7 @@ Task<Result<Answer>> get(Call& call) {
   store::RecordPtr record = call.services.store.get(
       object_key(r, call.info.namespace_name, call.info.name));
   if (!record) co_return fail(not_found(r, call.info.name));
+  if (is_unreadable(call, *record)) co_return fail(unreadable(record->key()));
   if (call.view.is_plain_json() && is_stored_as_asked(call)) {
     Answer answer;
     answer.is_raw = true;
@@ -314,7 +327,7 @@ Task<Result<Answer>> list(Call& call) {
   if (!options) co_return fail(options.error());
   auto selection = Selection::make(*call.resource, *options);
   if (!selection) co_return fail(selection.error());
-  auto page = plan(call, *options);
+  auto page = plan(call, *options, *selection);
   if (!page) co_return fail(page.error());
   bool as_bytes = call.view.is_plain_json() && is_stored_as_asked(call);
   bool as_protobuf = is_kept_protobuf(call);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "rest/write/stored_object.h"
 
 namespace cardea::rest {
 namespace {
@@ -57,15 +58,42 @@ Result<Selection> Selection::make(const catalog::Resource& resource, const ListO
       return fail(unknown_field(resource, known, term.field));
   Selection s;
   s.resource_ = &resource;
-  s.labels_ = options.labels;
-  s.fields_ = options.fields;
+  s.selects_all_ = options.labels.empty() && options.fields.empty();
+  s.labels_ = json::LabelMatcher(options.labels);
+  for (const auto& term : options.fields.terms()) {
+    auto at = std::ranges::find(s.fields_, term.field, &Condition::field);
+    if (at == s.fields_.end()) at = s.fields_.insert(at, Condition{.field = term.field});
+    if (!term.equal)
+      at->unwanted.push_back(term.value);
+    else if (at->value && *at->value != term.value)
+      s.selects_none_ = true;
+    else
+      at->value = term.value;
+  }
+  for (Condition& c : s.fields_) std::ranges::sort(c.unwanted);
+  s.name_ = options.fields.exact("metadata.name").value_or("");
+  if (resource.namespaced) s.namespace_ = options.fields.exact("metadata.namespace").value_or("");
   return s;
 }
 
+store::KeyRange keys_of(const catalog::Resource& resource, std::string_view namespace_name,
+                        const Selection& selection) {
+  if (namespace_name.empty()) namespace_name = selection.namespace_name();
+  const bool is_one = !selection.name().empty() &&
+                      (!resource.namespaced || !namespace_name.empty());
+  if (!is_one) return store::keys_with_prefix(collection_prefix(resource, namespace_name));
+  std::string key = object_key(resource, namespace_name, selection.name());
+  std::string end = key + '\0';
+  return {std::move(key), std::move(end)};
+}
+
 bool Selection::matches(const json::Value& object) const {
-  if (!labels_.matches(object["metadata"]["labels"])) return false;
-  for (const auto& term : fields_.terms())
-    if ((field_value(*resource_, object, term.field) == term.value) != term.equal) return false;
+  if (selects_none_ || !labels_.matches(object["metadata"]["labels"])) return false;
+  for (const Condition& c : fields_) {
+    const std::string value = field_value(*resource_, object, c.field);
+    if (c.value && value != *c.value) return false;
+    if (std::ranges::binary_search(c.unwanted, value)) return false;
+  }
   return true;
 }
 

@@ -35,6 +35,8 @@ constexpr Row kUnstored[] = {
     {"selfsubjectrulesreviews", review_own_rules},
     {"batchsubjectaccessreviews", review_batch},
     {"resourceaccessreviews", review_who_can},
+    {"accessexplanationreviews", review_explanation},
+    {"expressionreviews", review_expression},
     {"authorizationconditionsreviews", review_conditions},
 };
 

@@ -23,6 +23,9 @@ Task<Result<Answer>> review_own_rules(Call& call);     // SelfSubjectRulesReview
 Task<Result<Answer>> review_batch(Call& call);         // BatchSubjectAccessReview: up to a thousand
                                                        // questions
 Task<Result<Answer>> review_who_can(Call& call);  // ResourceAccessReview: which subjects may do it
+Task<Result<Answer>> review_explanation(Call& call);  // AccessExplanationReview: what each
+                                                      // authorizer says
+Task<Result<Answer>> review_expression(Call& call);  // ExpressionReview: the value of an expression
 Task<Result<Answer>> review_conditions(Call& call);  // AuthorizationConditionsReview: do these
                                                      // conditions hold
 Task<Result<Answer>> serve_scale(Call& call);
@@ -30,6 +33,9 @@ Task<Result<Answer>> component_statuses(Call& call);  // ComponentStatus: get an
 Task<Result<Answer>> bind_pod(Call& call);            // pods/binding, and bindings themselves
 Task<Result<Answer>> evict_pod(Call& call);           // pods/eviction
 Task<Result<Answer>> connect(Call& call);             // exec, attach, portforward, proxy
-Task<Result<Answer>> read_log(Call& call);            // pods/log
+// Whether a connection that was made may still be had: `options` are those that it was made with.
+// Nothing is connected.
+Task<Result<void>> may_still_connect(Call& call, json::Value options);
+Task<Result<Answer>> read_log(Call& call);  // pods/log
 
 }  // namespace cardea::rest

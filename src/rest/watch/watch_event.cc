@@ -86,6 +86,9 @@ std::string_view WatchEvent::type_for(const WatchView& v) {
 }
 
 std::shared_ptr<const std::string> WatchEvent::bytes_for(const WatchView& v) {
+  // A watcher of one name need not look at the others.
+  const std::string& name = v.selection.name();
+  if (!name.empty() && !is_key_of(key(), name)) return nullptr;
   std::string_view type = type_for(v);
   if (type.empty()) return nullptr;
   for (const Encoded& e : encoded_)

@@ -9,7 +9,10 @@
 #include "base/strings.h"
 #include "rest/audit_trail.h"
 #include "rest/catalog_holder.h"
+#include "rest/fairness/gate.h"
 #include "rest/present/status.h"
+#include "rest/streams/open_streams.h"
+#include "rest/unreadable_records.h"
 #include "rest/verbs/options.h"
 #include "rest/watch/converted_line.h"
 #include "rest/watch/initial_events.h"
@@ -58,6 +61,7 @@ struct Watcher {
   std::shared_ptr<AuditTrail> trail;  // tells of the end when the watcher goes
   std::size_t index = 0;              // in its channel
   RunningRequest running;
+  std::shared_ptr<void> asked;             // as long as it is asked whether it may go on
   std::unique_ptr<InitialEvents> initial;  // not told yet; what happens meanwhile waits there
 
   // Where a webhook converts: the line that its events come from; and those that came before the
@@ -65,6 +69,9 @@ struct Watcher {
   std::shared_ptr<ConvertedLine> line;
   std::vector<std::shared_ptr<WatchEvent>> early;
   bool is_gone = false;
+
+  fairness::Seat seat;  // until the client was told what there is
+  fairness::WatchCounts::Watcher counted;
 
   void write(WatchEvent& event) {
     auto bytes = event.bytes_for(view);
@@ -186,6 +193,7 @@ struct WatchChannel : std::enable_shared_from_this<WatchChannel> {
     watchers.pop_back();
     w->timeout.reset();
     w->is_gone = true;
+    w->seat.give_back();
     if (w->line && --w->line->watchers == 0) {
       w->line->close();
       std::erase(lines, w->line);
@@ -220,6 +228,7 @@ class WatchHub {
         if (w->stream) w->stream->finish();
         w->timeout.reset();
         w->is_gone = true;
+        w->seat.give_back();
       }
       for (const auto& line : channel->lines) line->close();
       channel->lines.clear();
@@ -238,7 +247,9 @@ class WatchHub {
   // Begins the stream. The watcher is in its channel already if it has a line.
   Result<Answer> begin(Call& call, Opening& opening);
   static Result<Answer> refuse(Call& call, Opening& opening);
-  void tell_more(const std::shared_ptr<Watcher>& watcher, bool in_messages);
+  void tell_more(const std::shared_ptr<Watcher>& watcher, bool in_messages, fairness::Gate* gate);
+  // The client may not watch any more. It is told why: client and server agree on the state so far.
+  void revoke(const ChannelPtr& channel, const std::shared_ptr<Watcher>& watcher, const Error& why);
   std::shared_ptr<ConvertedLine> line_for(const Call& call, const ChannelPtr& channel);
   // Ends the watchers of a line, with the error or without one.
   void end_line(const ChannelPtr& channel, const ConvertedLine& line, const Error* error);
@@ -300,6 +311,15 @@ void WatchHub::forget(const ChannelPtr& channel, const std::shared_ptr<Watcher>&
   if (found != channels_.end() && found->second == channel) channels_.erase(found);
 }
 
+void WatchHub::revoke(const ChannelPtr& channel, const std::shared_ptr<Watcher>& watcher,
+                      const Error& why) {
+  if (watcher->is_gone) return;
+  if (watcher->trail) watcher->trail->annotate("streams.cardea.dev/end", revoked(why));
+  watcher->stream->write(http::Piece::of(error_event(why, watcher->view)));
+  watcher->stream->finish();
+  forget(channel, watcher);
+}
+
 Result<Opening> WatchHub::prepare(Call& call, WatchOpening head) {
   auto options = list_options(call.info);
   if (!options) return fail(options.error());
@@ -334,9 +354,16 @@ Result<Opening> WatchHub::prepare(Call& call, WatchOpening head) {
 
   bool from_now = options->resource_version.empty() || options->resource_version == "0";
   if (options->send_initial_events.value_or(from_now)) {
-    auto range = store_.range({.keys = store::keys_with_prefix(prefix)});
+    auto range = store_.range(
+        {.keys = keys_of(*call.resource, call.info.namespace_name, watcher.view.selection)});
     if (!range) return fail(range.error());
     out.initial = std::move(range->records);
+    if (const UnreadableRecords* unreadable = call.services.unreadable)
+      std::erase_if(out.initial,
+                    [&](const store::RecordPtr& record) { return unreadable->has(*record); });
+    std::erase_if(out.initial, [&name = watcher.view.selection.name()](const auto& record) {
+      return !is_key_of(record->key(), name);
+    });
     watcher.after = range->revision;
     if (options->send_initial_events.value_or(false) && options->allow_bookmarks)
       out.ends_initial = range->revision;
@@ -373,6 +400,7 @@ Result<Answer> WatchHub::begin(Call& call, Opening& o) {
     if (auto w = weak.lock()) forget(channel, w);
   };
   watcher->trail = call.trail;
+  if (call.services.gate) watcher->counted = call.services.gate->watches().add(call.info);
   watcher->running = RunningRequest(
       call.services.metrics.requests().find(labels_of(call.info, call.request(), call.resource)));
   watcher->stream = o.head.open(call, gone);
@@ -403,6 +431,13 @@ Result<Answer> WatchHub::begin(Call& call, Opening& o) {
         loop_.post([this, c, w] { forget(c, w); });  // the timer must not destroy itself
       });
   if (seconds > 0) watcher->timeout->start(std::chrono::seconds(seconds));
+  watcher->asked = keep_asking(call, {},
+                               [this, weak_channel = std::weak_ptr(o.channel),
+                                weak = std::weak_ptr(watcher)](const Error& why) {
+                                 auto c = weak_channel.lock();
+                                 auto w = weak.lock();
+                                 if (c && w) revoke(c, w, why);
+                               });
   if (!bookmark_timer_.pending()) bookmark_timer_.start(kBookmarkEvery);
   return o.answer();
 }
@@ -421,13 +456,16 @@ Result<Answer> WatchHub::watch(Call& call) {
                                        [&](const std::string& event) { opening->head.add(event); });
   if (has_more) watcher->initial = std::move(initial);
   Result<Answer> answer = begin(call, *opening);
-  if (has_more && answer) tell_more(watcher, opening->head.status() == 101);
+  if (!has_more || !answer) return answer;
+  watcher->seat = std::move(call.seat);
+  tell_more(watcher, opening->head.status() == 101, call.services.gate);
   return answer;
 }
 
 // The rest of a large collection, part by part, as fast as the client reads.
-void WatchHub::tell_more(const std::shared_ptr<Watcher>& w, bool in_messages) {
-  if (w->is_gone || !w->initial) return;
+void WatchHub::tell_more(const std::shared_ptr<Watcher>& w, bool in_messages,
+                         fairness::Gate* gate) {
+  if (w->is_gone || !w->initial) return w->seat.give_back();
   bool is_open = true;
   std::string part;
   bool has_more = w->initial->encode_some(w->view, [&](std::string event) {
@@ -438,14 +476,21 @@ void WatchHub::tell_more(const std::shared_ptr<Watcher>& w, bool in_messages) {
       part += event;
   });
   if (!part.empty()) is_open = w->stream->write(http::Piece::of(std::move(part)));
-  if (!is_open) return;
+  if (!is_open) return w->seat.give_back();
   if (!has_more) has_more = w->initial->go_on_with_late();
-  if (!has_more) return w->initial.reset();
-  auto next = [this, w, in_messages] { tell_more(w, in_messages); };
-  if (w->stream->pending_bytes() < kMostAhead)
-    loop_.post(next);
-  else
+  if (!has_more) {
+    w->seat.give_back();
+    return w->initial.reset();
+  }
+  auto next = [this, w, in_messages, gate] { tell_more(w, in_messages, gate); };
+  if (w->stream->pending_bytes() >= kMostAhead) {
+    w->seat.give_back();  // the client decides how long this takes
     w->stream->when_drained(next);
+  } else if (gate && !w->seat.is_exempt()) {
+    gate->run_later(loop_, next);
+  } else {
+    loop_.post(next);
+  }
 }
 
 std::shared_ptr<ConvertedLine> WatchHub::line_for(const Call& call, const ChannelPtr& channel) {

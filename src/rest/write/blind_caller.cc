@@ -4,6 +4,7 @@
 
 #include "authz/eligibility.h"
 #include "base/strings.h"
+#include "json/members.h"
 #include "rest/asking.h"
 #include "rest/present/status.h"
 #include "rest/write/field_permissions.h"
@@ -74,8 +75,7 @@ Value identity_and_sent(const Call& call, const Value& object) {
   Value out = Value::object({{"kind", object["kind"]},
                              {"apiVersion", object["apiVersion"]},
                              {"metadata", std::move(meta)}});
-  for (const json::Member& m : sent.members())
-    if (!out.has(m.key())) out.set(m.key(), m.value);
+  json::add_missing(out, sent);
   return out;
 }
 

@@ -59,6 +59,25 @@ Value owners_of_address(const std::string& now) {
                                       {"time", now}})});
 }
 
+std::string key_of_port(std::int64_t port) {
+  return cat("/cardea/nodeports/", port);
+}
+
+std::string owner_of_port(const Value& service) {
+  const Value& meta = service["metadata"];
+  return cat(meta["namespace"].as_string(), "/", meta["name"].as_string());
+}
+
+std::set<std::int64_t> ports_of(const Value* service) {
+  std::set<std::int64_t> out;
+  if (!service) return out;
+  for (const Value& port : (*service)["spec"]["ports"].items())
+    if (const std::int64_t number = port["nodePort"].as_int(); number > 0) out.insert(number);
+  const std::int64_t health = (*service)["spec"]["healthCheckNodePort"].as_int();
+  if (health > 0) out.insert(health);
+  return out;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ServiceNetwork>> ServiceNetwork::make(store::Store& store,
@@ -209,7 +228,25 @@ Result<Claims> ServiceNetwork::claims(const Value* old, const Value* now) {
     out.compares.push_back({key_of(ip), record->mod_revision});
     out.ops.push_back(store::Delete{key_of(ip)});
   }
+  if (!store_.is_always_fresh()) claim_ports(old, now, out);
   return out;
+}
+
+// Other servers on the same store give out ports too: each port has a key of its own.
+void ServiceNetwork::claim_ports(const Value* old, const Value* now, Claims& out) const {
+  const std::set<std::int64_t> before = ports_of(old), after = ports_of(now);
+  for (const std::int64_t port : after) {
+    if (before.contains(port)) continue;
+    out.compares.push_back({key_of_port(port), 0});
+    out.ops.push_back(store::Put{key_of_port(port), owner_of_port(*now)});
+  }
+  for (const std::int64_t port : before) {
+    if (after.contains(port)) continue;
+    const store::RecordPtr record = store_.get(key_of_port(port));
+    if (!record || record->value() != owner_of_port(*old)) continue;
+    out.compares.push_back({key_of_port(port), record->mod_revision});
+    out.ops.push_back(store::Delete{key_of_port(port)});
+  }
 }
 
 }  // namespace cardea::rest

@@ -56,6 +56,7 @@ class ServiceNetwork : public Allocator {
   void note_service(const store::Event& event);
   void note_range(const store::Event& event);
   std::string bytes_of_address(const catalog::Ip& ip, const json::Value& service);
+  void claim_ports(const json::Value* old, const json::Value* now, Claims& out) const;
 
   store::Store& store_;
   const Clock& clock_;

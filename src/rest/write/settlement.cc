@@ -139,11 +139,13 @@ Task<Result<void>> Settlement::ask_about_plain_name(Call& call, std::string_view
   for (std::string_view verb : {std::string_view(call.info.verb), std::string_view("create")}) {
     attributes.verb = verb;
     attributes.name = call.info.name;
-    authz::Chain::Verdict written = co_await ask_chain(call, call.chain, attributes,
-                                                       asking(call.services, attributes));
+    // An authorizer that has not been asked yet might deny: all are asked now.
+    const authz::Asking how = asking(call.services, attributes) == authz::Asking::kFolded
+                                  ? authz::Asking::kFolded
+                                  : authz::Asking::kConditionsAwareAtOnce;
+    authz::Chain::Verdict written = co_await ask_chain(call, call.chain, attributes, how);
     attributes.name = plain_name;
-    authz::Chain::Verdict plain = co_await ask_chain(call, call.chain, attributes,
-                                                     asking(call.services, attributes));
+    authz::Chain::Verdict plain = co_await ask_chain(call, call.chain, attributes, how);
     if (!denies_more(written.decision, plain.decision)) continue;
     constexpr std::string_view kByName = "the object may be denied by its name";
     note_refusal(call, kByName);

@@ -8,6 +8,7 @@
 #include "rest/conversion/versions.h"
 #include "rest/guards/write_guard.h"
 #include "rest/present/status.h"
+#include "rest/unreadable_records.h"
 #include "rest/write/blind_caller.h"
 #include "rest/write/field_permissions.h"
 #include "rest/write/object_rules.h"
@@ -61,9 +62,15 @@ bool find_record(Write& w) {
   return true;
 }
 
+bool is_unreadable(const Write& w) {
+  const UnreadableRecords* unreadable = w.call.services.unreadable;
+  return unreadable && unreadable->has(*w.record);
+}
+
 Result<Next> read(Write& w) {
   Call& call = w.call;
   if (!find_record(w)) return Next::kMissing;
+  if (is_unreadable(w)) return fail(unreadable(w.key));
   w.old = converted(parse_stored(*w.record), *call.catalog->storage_of(*call.resource),
                     *call.resource);
   return Next::kStep;
@@ -74,6 +81,7 @@ Task<Result<Next>> read_by_webhook(Write& w) {
   const Resource& r = *call.resource;
   const Resource& storage = *call.catalog->storage_of(r);
   if (!find_record(w)) co_return Next::kMissing;
+  if (is_unreadable(w)) co_return fail(unreadable(w.key));
   w.stored = w.stored_next = w.stored_next_of = Value();
   Result<Value> old = co_await read_as(call, w.record, r);
   if (!old) co_return fail(old.error());

@@ -18,8 +18,15 @@ constexpr int kMaxStoredDepth = 2 * json::kMaxDepth;
 // first match is the object's own.
 std::size_t after_metadata(std::string_view value) {
   auto at = value.find(kMetadata);
-  CARDEA_CHECK(at != std::string_view::npos);
-  return at + kMetadata.size();
+  return at == std::string_view::npos ? at : at + kMetadata.size();
+}
+
+// In place of a record that cannot be read (rest/unreadable_records.h), for those that have to go
+// on. It has no uid: nothing can be concluded from it.
+json::Value nothing_but_a_name(std::string_view key, store::Revision revision) {
+  return json::Value::object(
+      {{"metadata", json::Value::object({{"name", key.substr(key.rfind('/') + 1)},
+                                         {"resourceVersion", std::to_string(revision)}})}});
 }
 
 std::string revision_member(store::Revision revision, std::string_view value, std::size_t at) {
@@ -54,7 +61,8 @@ json::Value parse_stored(const store::Record& record) {
 
 json::Value parse_stored(const store::Record& record, store::Revision revision) {
   auto value = json::parse(record.value(), kMaxStoredDepth);
-  CARDEA_CHECK(value.has_value());
+  if (!value || !value->is_object() || !(*value)["metadata"].is_object())
+    return nothing_but_a_name(record.key(), revision);
   value->member("metadata").set("resourceVersion", std::to_string(revision));
   return std::move(*value);
 }
@@ -67,6 +75,8 @@ void append_stored(std::string& out, const store::Record& record, bool is_item,
                    store::Revision revision) {
   std::string_view value = record.value();
   std::size_t at = after_metadata(value);
+  if (at == std::string_view::npos)
+    return json::print_to(out, nothing_but_a_name(record.key(), revision));
   if (is_item) {
     out += '{';
     out += kMetadata;
@@ -80,6 +90,8 @@ void append_stored(std::string& out, const store::Record& record, bool is_item,
 http::Body stored_body(store::RecordPtr record) {
   std::string_view value = record->value();
   std::size_t at = after_metadata(value);
+  if (at == std::string_view::npos)
+    return http::Body(json::print(nothing_but_a_name(record->key(), record->mod_revision)) + "\n");
   http::Body body(http::Piece{record, value.substr(0, at)});
   body.add(http::Piece::of(revision_member(record->mod_revision, value, at)));
   body.add(http::Piece{record, value.substr(at)});

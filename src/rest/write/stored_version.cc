@@ -1,5 +1,6 @@
 #include "rest/write/stored_version.h"
 
+#include "json/edited_object.h"
 #include "rest/conversion/versions.h"
 #include "rest/write/field_permissions.h"
 #include "rest/write/object_rules.h"
@@ -18,7 +19,7 @@ namespace {
 Value with_hidden(const Value& stored, const Value& shown, const Value& next) {
   if (schema::same_content(shown, next)) return stored;
   if (!stored.is_object() || !shown.is_object() || !next.is_object()) return next;
-  Value out = next;
+  json::EditedObject out(next);
   for (const json::Member& m : stored.members()) {
     const Value* seen = shown.find(m.key());
     if (!seen)
@@ -26,7 +27,7 @@ Value with_hidden(const Value& stored, const Value& shown, const Value& next) {
     else if (const Value* now = next.find(m.key()))
       out.set(m.key(), with_hidden(m.value, *seen, *now));
   }
-  return out;
+  return out.take();
 }
 
 // `out` is the object of the request in the stored version. `shown` is the stored object as the

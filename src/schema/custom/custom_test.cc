@@ -152,5 +152,38 @@ TEST_F(CustomTest, NullsGoWhereTheSchemaAllowsNone) {
             R"({"b":null,"c":null,"d":null})");
 }
 
+// With a walk over the object for every key this would take minutes.
+TEST_F(CustomTest, DropsManyMembersInOneWalk) {
+  const Schema& s = make(R"({"type":"object","properties":{
+    "map":{"type":"object","additionalProperties":{"type":"string"}},
+    "known":{"type":"object","properties":{"x":{"type":"string"}}}}})");
+  std::vector<json::Member> nulls, strangers;
+  for (int i = 0; i < 200'000; ++i) {
+    nulls.push_back({"k" + std::to_string(i), json::Value()});
+    strangers.push_back({"k" + std::to_string(i), 1});
+  }
+  const json::Value value = json::Value::object(
+      {{"map", json::Value::object(nulls)}, {"known", json::Value::object(strangers)}});
+  Pruned pruned = prune(s, value, true);
+  EXPECT_TRUE(pruned.value["known"].empty());
+  EXPECT_FALSE(pruned.unknown.empty());
+  EXPECT_TRUE(prune_nulls(s, pruned.value)["map"].empty());
+}
+
+// A key of a megabyte stands in the path of each error below it.
+TEST_F(CustomTest, StopsWhenThereAreMoreErrorsThanCanBeNamed) {
+  const Schema& s = make(R"({"type":"object","additionalProperties":{"type":"object",
+    "additionalProperties":{"type":"string"}}})");
+  std::vector<json::Member> wrong;
+  for (int i = 0; i < 100'000; ++i) wrong.push_back({"k" + std::to_string(i), 1});
+  const json::Value value = json::Value::object(
+      {{std::string(1 << 20, 'k'), json::Value::object(std::move(wrong))}});
+  auto errors = validate_value(s, value).errors;
+  std::size_t bytes = 0;
+  for (const auto& error : errors) bytes += error.field.size();
+  EXPECT_FALSE(errors.empty());
+  EXPECT_LT(bytes, 16u << 20);
+}
+
 }  // namespace
 }  // namespace cardea::schema

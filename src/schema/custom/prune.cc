@@ -4,6 +4,8 @@
 
 #include "base/strings.h"
 #include "json/field_error.h"
+#include "json/members.h"
+#include "json/noted_paths.h"
 #include "schema/custom/rules.h"
 
 namespace cardea::schema {
@@ -60,11 +62,21 @@ class Pruner {
     return out;
   }
 
-  std::vector<std::string> unknown;
+  json::NotedPaths unknown;
 
  private:
+  // Whether a member is the next of these, which are in order.
+  static auto next_of(const std::vector<const Member*>& members) {
+    return [&members, next = std::size_t{0}](const Member& m) mutable {
+      const bool is_it = next < members.size() && members[next]->key() == m.key();
+      next += is_it;
+      return is_it;
+    };
+  }
+
   Value run_object(const Schema* s, const Value& v, bool is_resource, bool keep) {
     Value out = v;
+    std::vector<const Member*> dropped;
     bool is_map = s && s->additional;
     for (const Member& m : v.members()) {
       if (is_resource && is_meta_field(m.key())) continue;
@@ -72,14 +84,15 @@ class Pruner {
       PathStep step(path_, m.key());
       if (!p && !is_map) {
         if (keep) continue;
-        unknown.push_back(path_);
-        out.erase(m.key());
+        if (unknown.has_room()) unknown.add(path_);
+        dropped.push_back(&m);
         continue;
       }
       const Schema* child = p ? p->schema : s->additional;
       Value next = run(child, m.value, child->embedded_resource, false);
       if (!next.same(m.value)) out.set(m.key(), std::move(next));
     }
+    if (!dropped.empty()) json::erase_members(out, next_of(dropped));
     return out;
   }
 
@@ -115,7 +128,7 @@ class Coercer {
     return out;
   }
 
-  std::vector<std::string> unknown;
+  json::NotedPaths unknown;
   std::string error;
 
  private:
@@ -138,8 +151,9 @@ class Coercer {
     for (const std::string& problem : decoded->strict) {
       // `unknown field "x"` inside metadata is `x` below our path.
       auto open = problem.find('"');
-      unknown.push_back(
-          cat(path_, ".", std::string_view(problem).substr(open + 1, problem.size() - open - 2)));
+      if (unknown.has_room())
+        unknown.add(
+            cat(path_, ".", std::string_view(problem).substr(open + 1, problem.size() - open - 2)));
     }
     return std::move(decoded->value);
   }
@@ -157,20 +171,23 @@ std::string Coercer::json_invalid(const Value& v, const std::string& detail) con
 Pruned prune(const Schema& schema, const Value& value, bool root) {
   Pruner pruner;
   Value out = pruner.run(&schema, value, root || schema.embedded_resource, false);
-  std::ranges::sort(pruner.unknown);
-  return {std::move(out), std::move(pruner.unknown)};
+  std::vector<std::string> unknown = pruner.unknown.take();
+  std::ranges::sort(unknown);
+  return {std::move(out), std::move(unknown)};
 }
 
 Value prune_nulls(const Schema& schema, const Value& value) {
   Value out = value;
   if (value.is_object()) {
+    auto is_forbidden_null = [&](const Member& m) {
+      if (!m.value.is_null()) return false;
+      const Schema* child = schema_of(&schema, m.key());
+      return child && !child->nullable && !child->default_value && child->rules;
+    };
+    json::erase_members(out, is_forbidden_null);
     for (const Member& m : value.members()) {
       const Schema* child = schema_of(&schema, m.key());
-      if (!child) continue;
-      if (m.value.is_null()) {
-        if (!child->nullable && !child->default_value && child->rules) out.erase(m.key());
-        continue;
-      }
+      if (!child || m.value.is_null()) continue;
       Value next = prune_nulls(*child, m.value);
       if (!next.same(m.value)) out.set(m.key(), std::move(next));
     }
@@ -188,8 +205,9 @@ Result<Pruned> coerce_embedded(const Schema& schema, const Schema& object_meta,
   Coercer coercer(object_meta);
   Value out = coercer.run(schema, value, false);
   if (!coercer.error.empty()) return fail(bad_request(std::move(coercer.error)));
-  std::ranges::sort(coercer.unknown);
-  return Pruned{std::move(out), std::move(coercer.unknown)};
+  std::vector<std::string> unknown = coercer.unknown.take();
+  std::ranges::sort(unknown);
+  return Pruned{std::move(out), std::move(unknown)};
 }
 
 Result<Decoded> decode_custom(const Schema& schema, const Schema& object_meta,

@@ -84,6 +84,12 @@ class Validator {
   // The value of a field, an item or the root: this is where an unchanged value is let pass.
   Outcome node(const Schema& s, const Value& v, const Value* old) {
     if (!s.rules) return {};
+    if (named_ > kMostNamed) {
+      // Not looked at is not valid.
+      Outcome out;
+      add_general(out, "there are more errors than can be named");
+      return out;
+    }
     Outcome out = check(s, v, old);
     if (!out.valid() && old && *old == v) {
       std::ranges::move(out.errors, std::back_inserter(out.ratcheted));
@@ -97,6 +103,7 @@ class Validator {
   // it.
   std::string field() const { return field(path_); }
   std::string field(std::string_view path) const {
+    named_ += path.size() + 1;
     if (path.starts_with('.')) path.remove_prefix(1);
     if (base_.empty() || path.empty()) return std::string(path.empty() ? base_ : path);
     return cat(base_, ".", path);
@@ -426,6 +433,10 @@ class Validator {
 
   std::string base_;
   std::string path_;  // as messages write it
+  // Bytes of the paths that errors name. A long key stands in all paths below it, so that they can
+  // be much longer than the object.
+  static constexpr std::size_t kMostNamed = 4u << 20;
+  mutable std::size_t named_ = 0;
 };
 
 void drop_repeated(FieldErrors& errors) {

@@ -8,11 +8,14 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "json/edited_object.h"
+#include "json/members.h"
 #include "json/print.h"
 
 namespace cardea::schema {
 namespace {
 
+using json::EditedObject;
 using json::Member;
 using json::Value;
 
@@ -105,7 +108,7 @@ bool drop_directives(const Value& value, Value& out) {
   return true;
 }
 
-void take_unmatched(Value& document, std::string_view key, const Value& patch) {
+void take_unmatched(EditedObject& document, std::string_view key, const Value& patch) {
   Value kept;
   if (drop_directives(without_nulls(patch), kept))
     document.set(key, std::move(kept));
@@ -325,8 +328,8 @@ Result<bool> check_order(const Value& patch_list, const std::vector<Value>& want
   return true;
 }
 
-Result<bool> apply_orders(Value& document, Value& patch, const Schema& schema) {
-  const Value directives = patch;
+Result<bool> apply_orders(EditedObject& document, const Value& directives, EditedObject& patch,
+                          const Schema& schema) {
   for (const Member& member : directives.members()) {
     if (!member.key().starts_with(kSetOrder)) continue;
     patch.erase(member.key());
@@ -377,13 +380,11 @@ Result<bool> apply_retain_keys(Value& document, Value& patch) {
     if (!member.value.is_null() && !directive && !keys.contains(member.key()))
       return refuse("invalid patch format of retainKeys");
   }
-  const Value before = document;
-  for (const Member& member : before.members())
-    if (!keys.contains(member.key())) document.erase(member.key());
+  json::erase_members(document, [&](const Member& member) { return !keys.contains(member.key()); });
   return true;
 }
 
-Result<bool> merge_member(Value& document, std::string_view key, const Value& patch,
+Result<bool> merge_member(EditedObject& document, std::string_view key, const Value& patch,
                           const Schema& schema) {
   bool deletes = key.starts_with(kDeleteFrom);
   if (deletes) {
@@ -427,11 +428,13 @@ Result<Value> merge_object(const Value& document, Value patch, const Schema& sch
   }
   Value out = document.is_object() ? document : Value::object();
   if (auto done = apply_retain_keys(out, patch); !done) return fail(done.error());
-  if (auto done = apply_orders(out, patch, schema); !done) return fail(done.error());
-  for (const Member& member : patch.members())
-    if (auto done = merge_member(out, member.key(), member.value, schema); !done)
+  EditedObject merged(std::move(out)), rest(patch);
+  if (auto done = apply_orders(merged, patch, rest, schema); !done) return fail(done.error());
+  const Value left = rest.take();
+  for (const Member& member : left.members())
+    if (auto done = merge_member(merged, member.key(), member.value, schema); !done)
       return fail(done.error());
-  return out;
+  return merged.take();
 }
 
 }  // namespace

@@ -148,5 +148,21 @@ TEST_F(StrategicMerge, SpeaksAsKubernetesDoesOfPatchesThatMakeNoSense) {
             "unknown patch type: frobnicate in map: map[$patch:frobnicate name:new]");
 }
 
+// With a walk over the object for every key this would take minutes.
+TEST_F(StrategicMerge, CostsTheSizeOfDocumentAndPatch) {
+  constexpr int kMembers = 100'000;
+  std::vector<json::Member> old, wanted;
+  for (int i = 0; i < kMembers; ++i) {
+    old.push_back({"old" + std::to_string(i), "x"});
+    wanted.push_back({"new" + std::to_string(i), "x"});
+    wanted.push_back({"old" + std::to_string(i), i % 2 ? json::Value() : json::Value("y")});
+  }
+  auto result = apply_strategic_merge_patch(
+      json::Value::object({{"labels", json::Value::object(std::move(old))}}),
+      json::Value::object({{"labels", json::Value::object(std::move(wanted))}}), *root_);
+  ASSERT_TRUE(result);
+  EXPECT_EQ((*result)["labels"].size(), kMembers * 3u / 2);
+}
+
 }  // namespace
 }  // namespace cardea::schema

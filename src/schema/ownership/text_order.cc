@@ -4,12 +4,14 @@
 
 #include "base/strings.h"
 #include "json/parse.h"
+#include "schema/ownership/path_hash.h"
 #include "schema/wire/decode.h"
 
 namespace cardea::schema {
 namespace {
 
-// Walks the keys of a JSON text that is known to be well formed, without recursion.
+// Walks the keys of a JSON text that is known to be well formed, without recursion. A path is
+// known by its PathHash: the paths themselves can be much longer than the text.
 class KeyWalker {
  public:
   explicit KeyWalker(std::string_view text) : text_(text) {}
@@ -20,12 +22,12 @@ class KeyWalker {
     while (skip_to_token()) {
       char c = text_[at_];
       if (c == '{' || c == '[') {
-        frames_.push_back({path_.size(), 0, c == '['});
+        frames_.push_back({path_, 0, c == '['});
         ++at_;
         if (c == '[') enter_item(visit);
       } else if (c == '}' || c == ']') {
         if (frames_.empty()) return;
-        path_.resize(frames_.back().prefix);
+        path_ = frames_.back().prefix;
         frames_.pop_back();
         ++at_;
       } else if (c == ',') {
@@ -44,8 +46,8 @@ class KeyWalker {
 
  private:
   struct Frame {
-    std::size_t prefix;  // length of the path before this object or array
-    std::size_t next;    // index of the next item
+    PathHash prefix;   // of the path before this object or array
+    std::size_t next;  // index of the next item
     bool is_array;
   };
 
@@ -70,26 +72,26 @@ class KeyWalker {
   template <typename Visit>
   void enter_item(Visit& visit) {
     Frame& f = frames_.back();
-    path_.resize(f.prefix);
-    path_ += cat("[", f.next++, "]");
-    visit(std::string_view(path_), at_);
+    path_ = f.prefix;
+    path_.add(cat("[", f.next++, "]"));
+    visit(path_, at_);
   }
 
   template <typename Visit>
   void enter_key(std::string_view literal, std::size_t start, Visit& visit) {
-    path_.resize(frames_.back().prefix);
-    if (!path_.empty()) path_ += '.';
+    path_ = frames_.back().prefix;
+    if (!path_.empty()) path_.add(".");
     if (literal.find('\\') == literal.npos) {
-      path_ += literal.substr(1, literal.size() - 2);
+      path_.add(literal.substr(1, literal.size() - 2));
     } else if (auto unescaped = json::parse(literal)) {
-      path_ += unescaped->as_string();
+      path_.add(unescaped->as_string());
     }
-    visit(std::string_view(path_), start);
+    visit(path_, start);
   }
 
   std::string_view text_;
   std::size_t at_ = 0;
-  std::string path_;
+  PathHash path_;
   std::vector<Frame> frames_;
 };
 
@@ -99,20 +101,23 @@ std::vector<std::size_t> order_in_text(std::string_view text, const std::vector<
   std::vector<std::size_t> order(paths.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   if (text.empty() || paths.size() < 2) return order;
+  constexpr std::size_t kNowhere = std::string_view::npos;
   struct Seen {
-    std::size_t first = std::string_view::npos, second = std::string_view::npos;
+    std::size_t first = kNowhere, second = kNowhere;
   };
-  std::unordered_map<std::string_view, Seen, StringHash, std::equal_to<>> seen;
-  for (const TextPath& p : paths) seen[p.path];
-  KeyWalker(text).run([&](std::string_view path, std::size_t offset) {
+  std::unordered_map<PathHash, Seen> seen;
+  std::vector<Seen*> places;
+  seen.reserve(paths.size());
+  places.reserve(paths.size());
+  for (const TextPath& p : paths) places.push_back(&seen[PathHash(p.path)]);
+  KeyWalker(text).run([&](PathHash path, std::size_t offset) {
     auto at = seen.find(path);
     if (at == seen.end()) return;
     Seen& s = at->second;
-    (s.first == std::string_view::npos ? s.first : s.second) = std::min(s.second, offset);
+    (s.first == kNowhere ? s.first : s.second) = std::min(s.second, offset);
   });
   auto position = [&](std::size_t i) {
-    const Seen& s = seen[paths[i].path];
-    return paths[i].second ? s.second : s.first;
+    return paths[i].second ? places[i]->second : places[i]->first;
   };
   std::ranges::stable_sort(order, {}, position);
   return order;

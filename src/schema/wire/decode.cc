@@ -6,7 +6,9 @@
 #include "base/quantity.h"
 #include "base/strings.h"
 #include "base/time_parse.h"
+#include "json/noted_paths.h"
 #include "json/print.h"
+#include "schema/ownership/path_hash.h"
 #include "schema/wire/go_base64.h"
 
 namespace cardea::schema {
@@ -84,9 +86,9 @@ class Walker {
     return in.is_null() ? zero(schema) : convert(schema, in);
   }
 
-  std::vector<Problem> problems;
-  std::vector<std::string> unknown;
-  std::vector<std::string> opaque;  // what the decoder does not look into
+  std::vector<Problem> problems;  // up to an amount of text, as the paths
+  json::NotedPaths unknown;
+  json::NotedPaths opaque;  // what the decoder does not look into
 
  private:
   struct Step {
@@ -95,6 +97,10 @@ class Walker {
     enum : std::uint8_t { kField, kKey, kIndex } kind;
     const Schema* owner;  // of a field
   };
+
+  void note(json::NotedPaths& paths) const {
+    if (paths.has_room()) paths.add(path());
+  }
 
   std::string path() const {
     std::string out;
@@ -124,11 +130,15 @@ class Walker {
   // A value that is not checked is ours already: it stays.
   Value bad(const Value& in, std::string message, bool aborts) {
     if (!checking_) return in;
+    if (!has_room()) return {};
     problems.push_back({path(), std::move(message), aborts});
+    problem_bytes_ += problems.back().path.size() + problems.back().message.size();
     return {};
   }
+  bool has_room() const { return problem_bytes_ < json::NotedPaths::kMostBytes; }
   Value wrong_type(const Value& in, std::string_view found, std::string_view wanted,
                    bool aborts = false) {
+    if (checking_ && !has_room()) return {};
     return bad(in, cat("json: cannot unmarshal ", found, " into ", go_place(), " of type ", wanted),
                aborts);
   }
@@ -206,12 +216,12 @@ class Walker {
     } else {
       out = Value();
     }
-    unknown.resize(known);
+    unknown.shorten_to(known);
     return out;
   }
 
   Value note_opaque(const Value& in) {
-    if (checking_ && (in.is_object() || in.is_array())) opaque.push_back(path());
+    if (checking_ && (in.is_object() || in.is_array())) note(opaque);
     return in;
   }
 
@@ -330,7 +340,7 @@ class Walker {
       return false;
     }
     steps_.back().key = m.key();
-    if (checking_) unknown.push_back(path());
+    if (checking_) note(unknown);
     return true;
   }
 
@@ -384,6 +394,7 @@ class Walker {
 
   bool checking_;
   std::vector<Step> steps_;
+  std::size_t problem_bytes_ = 0;
 };
 
 // The problem that Go's decoder would report: the first that stops it, else the first it kept.
@@ -397,21 +408,40 @@ const Walker::Problem& first_problem(const std::vector<Walker::Problem>& problem
   return problems[order.front()];
 }
 
-std::vector<std::string> strict_errors(const Walker& walker,
-                                       const std::vector<std::string>& duplicates,
+// Whether a path leads into what the decoder did not look into.
+class Unseen {
+ public:
+  explicit Unseen(const Walker& walker) {
+    for (const json::NotedPaths* paths : {&walker.opaque, &walker.unknown})
+      for (const std::string& path : paths->all()) hashes_.insert(PathHash(path));
+  }
+
+  bool contains(std::string_view path) const {
+    PathHash hash;
+    if (hashes_.contains(hash)) return true;
+    for (std::size_t begin = 0; begin < path.size();) {
+      const std::size_t end = std::min(path.find_first_of(".[", begin + 1), path.size());
+      hash.add(path.substr(begin, end - begin));
+      if (hashes_.contains(hash)) return true;
+      begin = end;
+    }
+    return false;
+  }
+
+ private:
+  std::unordered_set<PathHash> hashes_;
+};
+
+std::vector<std::string> strict_errors(const Walker& walker, const json::Document& document,
                                        std::string_view text) {
-  std::unordered_set<std::string_view> unseen(walker.opaque.begin(), walker.opaque.end());
-  unseen.insert(walker.unknown.begin(), walker.unknown.end());
-  auto looked_at = [&](std::string_view path) {
-    for (std::size_t end = 0; end != path.npos; end = path.find_first_of(".[", end + 1))
-      if (unseen.contains(path.substr(0, end))) return false;
-    return !unseen.contains(path);
-  };
+  const Unseen unseen(walker);
+  // When not every path was noted, it is not known what was not looked into.
+  const bool knows_all = !walker.opaque.has_more();
   std::vector<TextPath> paths;
   std::unordered_set<std::string_view> seen;
-  for (const std::string& d : duplicates)
-    if (seen.insert(d).second && looked_at(d)) paths.push_back({d, true});
-  for (const std::string& u : walker.unknown) paths.push_back({u});
+  for (const std::string& d : document.duplicates)
+    if (seen.insert(d).second && !(knows_all && unseen.contains(d))) paths.push_back({d, true});
+  for (const std::string& u : walker.unknown.all()) paths.push_back({u});
   std::vector<std::string> out;
   for (std::size_t i : order_in_text(text, paths)) {
     if (out.size() == kMostStrictErrors) break;
@@ -431,7 +461,7 @@ Result<Decoded> decode(const Schema& schema, const json::Document& document,
   if (!walker.problems.empty())
     return fail(bad_request(first_problem(walker.problems, text).message));
   if (!walker.unknown.empty() || !document.duplicates.empty())
-    decoded.strict = strict_errors(walker, document.duplicates, text);
+    decoded.strict = strict_errors(walker, document, text);
   return decoded;
 }
 

@@ -194,5 +194,39 @@ TEST_F(DecodeTest, NormalizeIsIdempotent) {
   EXPECT_TRUE(normalize(*root_, once).same(once));
 }
 
+// Sorting by a lookup in a table took seconds, and a list of paths can be much longer than the
+// body: a key of a megabyte stands in every path below it.
+TEST_F(DecodeTest, NamesTheFirstOfManyUnknownFields) {
+  std::string text = R"({"z":1)";
+  for (int i = 0; i < 250'000; ++i) text += ",\"u" + std::to_string(i) + "\":0";
+  text += "}";
+  auto document = json::parse_document(text);
+  ASSERT_TRUE(document);
+  auto decoded = decode(*root_, *document, text);
+  ASSERT_TRUE(decoded);
+  ASSERT_EQ(decoded->strict.size(), 100u);
+}
+
+TEST_F(DecodeTest, ALongKeyDoesNotStandInEveryPath) {
+  Schema* things = map(root_);
+  std::string unknown, wrong;
+  for (int i = 0; i < 150'000; ++i) {
+    unknown += (i ? ",\"" : "\"") + std::to_string(i) + "\":{\"unknown\":0}";
+    wrong += (i ? ",\"" : "\"") + std::to_string(i) + "\":{\"spec\":0}";
+  }
+  Schema* outer = map(things);
+  const std::string key(1 << 20, 'k');
+  std::string text = "{\"" + key + "\":{" + unknown + "}}";
+  auto document = json::parse_document(text);
+  ASSERT_TRUE(document);
+  auto decoded = decode(*outer, *document, text);
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(decoded->strict.size(), 1u);
+  text = "{\"" + key + "\":{" + wrong + "}}";
+  document = json::parse_document(text);
+  ASSERT_TRUE(document);
+  EXPECT_FALSE(decode(*outer, *document, text));
+}
+
 }  // namespace
 }  // namespace cardea::schema

@@ -28,6 +28,8 @@ Result<std::unique_ptr<SqliteJournal>> SqliteJournal::open(const std::string& di
   }
   std::unique_ptr<SqliteJournal> journal(new SqliteJournal(std::move(*lock), std::move(path), vfs));
   if (auto connected = journal->connect(); !connected) return fail(std::move(connected.error()));
+  if (vfs.empty()) journal->reserve_ = SpaceReserve(directory + "/reserve");
+  journal->reserve_.take();
   return journal;
 }
 
@@ -40,13 +42,19 @@ Result<void> SqliteJournal::connect() {
   auto database = Database::open(path_, vfs_);
   if (!database) return fail(std::move(database.error()));
   database_ = std::move(*database);
+  if (auto done = database_->run("PRAGMA locking_mode=EXCLUSIVE; PRAGMA page_size=8192"); !done)
+    return done;
+  // Setting it writes, even where it is set: a server must start on a full disk.
+  constexpr std::int64_t kIncremental = 2;
+  auto vacuum = database_->query("PRAGMA auto_vacuum");
+  if (!vacuum) return fail(std::move(vacuum.error()));
+  if (*vacuum != kIncremental)
+    if (auto done = database_->run("PRAGMA auto_vacuum=INCREMENTAL"); !done) return done;
   // One connection that never lets go: no shared memory file, no locking calls per transaction.
   // Debian's SQLite zeroes what it deletes unless told otherwise; that doubles what a deletion
   // writes.
   auto ready = database_->run(
-      "PRAGMA locking_mode=EXCLUSIVE; PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL; "
-      "PRAGMA "
-      "journal_mode=WAL;"
+      "PRAGMA journal_mode=WAL;"
       "PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-8192;"
       "PRAGMA secure_delete=OFF; PRAGMA temp_store=MEMORY");
   if (!ready) return ready;
@@ -231,8 +239,22 @@ int SqliteJournal::write_marks() {
   return SQLITE_OK;
 }
 
+// On a full disk deletions get the space that was kept for them: they make room, once history is
+// forgotten.
 Written SqliteJournal::write(std::span<const EventPtr> events) {
+  Written written = write_once(events);
+  const bool only_deletes = std::ranges::all_of(
+      events, [](const EventPtr& e) { return e->type == EventType::kDelete; });
+  if (!is_full_ || !only_deletes || written.outcome != Written::Outcome::kRejected) return written;
+  const bool had_reserve = reserve_.give_up();
+  // The log is folded in, so that its own space serves again.
+  if (!checkpoint(true) && !had_reserve) return written;
+  return write_once(events);
+}
+
+Written SqliteJournal::write_once(std::span<const EventPtr> events) {
   wrote_ = true;
+  is_full_ = false;
   if (reconnect_first_) {
     if (auto connected = reconnect(); !connected) {
       return {Written::Outcome::kRejected, connected.error().message};
@@ -261,6 +283,7 @@ void SqliteJournal::account(const Event& event) {
 
 Written SqliteJournal::give_up(int code, bool at_commit) {
   std::string trouble = database_->trouble();
+  is_full_ = (code & 0xff) == SQLITE_FULL;
   if (database_->in_transaction() && sql_->rollback.run() != SQLITE_OK) reconnect_first_ = true;
   // A full disk fails before the frame that commits is complete. After any other failure of a
   // commit that frame may be in the log, and only reading the log again tells.

@@ -6,6 +6,7 @@
 #include "store/journal.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/directory_lock.h"
+#include "store/sqlite/space_reserve.h"
 
 namespace cardea::store {
 
@@ -51,6 +52,7 @@ class SqliteJournal : public Journal {
 
   int write_row(const Event& event);
   int write_marks();
+  Written write_once(std::span<const EventPtr> events);
   Written give_up(int code, bool at_commit);
   Result<void> reconnect();
   Result<void> rebind();
@@ -69,6 +71,7 @@ class SqliteJournal : public Journal {
   bool has_spare_pages() const;
 
   const DirectoryLock lock_;
+  SpaceReserve reserve_;
   const std::string path_;
   const std::string vfs_;
   std::unique_ptr<Database> database_;
@@ -85,6 +88,7 @@ class SqliteJournal : public Journal {
   Revision compacted_ = 0;        // as written in the file
   bool forgetting_ = true;        // rows up to compacted_ may be left
   bool tidy_space_ = true;        // space may have become free
+  bool is_full_ = false;          // the last write found no space on the disk
   bool wrote_ = false;            // since the last tidy(): the store is not idle
   std::int64_t sweep_until_ = 0;  // a sweep moves the rows below this place; 0 when none is going
                                   // on

@@ -1,5 +1,8 @@
 #pragma once
+#include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "store/local_store.h"
 
@@ -15,5 +18,19 @@ struct SqliteOptions {
 // Opens the store in `directory`, or makes a new one there, and loads it. One process at a time:
 // while another has it, this is an error that says so. docs/STORE.md describes the file.
 Result<std::unique_ptr<Store>> open_sqlite_store(const SqliteOptions& options);
+
+struct Damage {
+  std::string key;  // empty: of the file itself
+  std::string what;
+};
+struct Checked {
+  std::size_t records = 0;
+  std::vector<Damage> damages;
+};
+
+// Reads everything in `directory` and changes nothing. `flaw_of` says what is wrong with a value;
+// empty: nothing. An error when there is no database, or another process has it.
+Result<Checked> verify_sqlite_store(const std::string& directory,
+                                    const std::function<std::string(std::string_view)>& flaw_of);
 
 }  // namespace cardea::store

@@ -175,6 +175,7 @@ bool SqliteJournal::checkpoint(bool truncate) {
   }
   log_frames_ = truncate ? 0 : in_log - done;
   if (truncate) log_peak_ = 0;
+  if (truncate && !is_full_) reserve_.take();
   return true;
 }
 

@@ -106,14 +106,6 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
 
 }  // namespace
 
-Value api_service_unavailable(const Value& api_service, std::string_view now) {
-  const Value& service = api_service["spec"]["service"];
-  return available("False", "ServiceNotFound",
-                   cat("service/", service["name"].as_string(), " in ",
-                       quoted(service["namespace"].as_string()), " is not present"),
-                   now);
-}
-
 const Strategy& api_service_strategy() {
   static const Strategy strategy{
       .defaults = defaults,

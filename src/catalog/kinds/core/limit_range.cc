@@ -4,17 +4,13 @@
 #include "catalog/kinds/check.h"
 #include "catalog/kinds/core/core_strategies.h"
 #include "catalog/kinds/core/resources.h"
+#include "json/members.h"
 
 namespace cardea::catalog {
 namespace {
 
 constexpr const char* kLists[] = {"max", "min", "default", "defaultRequest",
                                   "maxLimitRequestRatio"};
-
-void copy_missing(Value& to, const Value& from) {
-  for (const json::Member& m : from.members())
-    if (!to.has(m.key())) to.set(m.key(), m.value);
-}
 
 // A container limit without a default becomes the maximum. A request without a default becomes the
 // limit, or else the minimum.
@@ -24,9 +20,9 @@ void default_item(Value& item) {
   Value limits = item["default"], requests = item["defaultRequest"];
   if (limits.is_null()) limits = Value::object();
   if (requests.is_null()) requests = Value::object();
-  copy_missing(limits, item["max"]);
-  copy_missing(requests, limits);
-  copy_missing(requests, item["min"]);
+  json::add_missing(limits, item["max"]);
+  json::add_missing(requests, limits);
+  json::add_missing(requests, item["min"]);
   item.set("default", std::move(limits));
   item.set("defaultRequest", std::move(requests));
 }

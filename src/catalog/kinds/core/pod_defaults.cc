@@ -3,6 +3,7 @@
 #include "catalog/kinds/check.h"
 #include "catalog/kinds/core/image_name.h"
 #include "catalog/kinds/core/resources.h"
+#include "json/members.h"
 
 namespace cardea::catalog {
 namespace {
@@ -159,9 +160,11 @@ void default_pod_level_resources(Value& spec) {
   if (own["limits"].empty() && own["requests"].empty()) return;
   Value limits = own["limits"], requests = own["requests"];
   Value container_limits = aggregate_container_resources(spec, ResourceSide::kLimits);
+  std::vector<json::Member> added;
   for (const json::Member& m : container_limits.members())
     if (is_huge_page_resource(m.key()) && !requests.has(m.key()) && !limits.has(m.key()))
-      limits.set(m.key(), m.value);
+      added.push_back(m);
+  json::set_all(limits, std::exchange(added, {}));
   if (!limits.empty()) {
     Value container_requests = aggregate_container_resources(spec, ResourceSide::kRequests);
     for (const json::Member& m : container_requests.members())
@@ -170,7 +173,8 @@ void default_pod_level_resources(Value& spec) {
     for (const json::Member& m : limits.members())
       if ((m.key() == "cpu" || m.key() == "memory" || is_huge_page_resource(m.key())) &&
           !requests.has(m.key()))
-        requests.set(m.key(), m.value);
+        added.push_back(m);
+    json::set_all(requests, std::move(added));
   }
   Value& resources = spec.member("resources");
   if (!limits.empty()) resources.set("limits", std::move(limits));

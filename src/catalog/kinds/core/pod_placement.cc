@@ -3,6 +3,7 @@
 #include "base/strings.h"
 #include "catalog/kinds/label_selector.h"
 #include "json/field_error.h"
+#include "json/members.h"
 
 namespace cardea::catalog {
 
@@ -72,9 +73,11 @@ Result<Value> bound_pod(const Value& pod, const Value& binding, std::string_view
     return fail(binding_conflict(name, cat("pod ", name, " has non-empty .spec.schedulingGates")));
   Value out = pod;
   out.member("spec").set("nodeName", binding["target"]["name"]);
-  for (std::string_view key : {"annotations", "labels"})
-    for (const json::Member& m : binding["metadata"][key].members())
-      out.member("metadata").member(key).set(m.key(), m.value);
+  for (std::string_view key : {"annotations", "labels"}) {
+    auto added = binding["metadata"][key].members();
+    if (!added.empty())
+      json::set_all(out.member("metadata").member(key), {added.begin(), added.end()});
+  }
   put_condition(out.member("status"), Value::object({{"type", "PodScheduled"},
                                                      {"status", "True"},
                                                      {"lastProbeTime", Value()},

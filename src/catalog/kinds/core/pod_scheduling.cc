@@ -182,6 +182,9 @@ void validate_tolerations(const Value& tolerations, const Path& path, FieldError
 
 void validate_topology_spread(const Value& spec, const Path& spec_path, FieldErrors& out) {
   auto constraints = spec["topologySpreadConstraints"].items();
+  std::map<std::pair<string_view, string_view>, std::size_t> last;  // of those with key and action
+  for (std::size_t i = 0; i < constraints.size(); ++i)
+    last[{text(constraints[i], "topologyKey"), text(constraints[i], "whenUnsatisfiable")}] = i;
   for (std::size_t i = 0; i < constraints.size(); ++i) {
     const Value& constraint = constraints[i];
     Path at = (spec_path / "topologySpreadConstraints").index(i);
@@ -192,12 +195,9 @@ void validate_topology_spread(const Value& spec, const Path& spec_path, FieldErr
                                   "must be greater than zero"));
     if (key.empty()) out.push_back(json::required(at / "topologyKey", "can not be empty"));
     check_one_of(at / "whenUnsatisfiable", action, {"DoNotSchedule", "ScheduleAnyway"}, out);
-    for (const Value& later : constraints.subspan(i + 1))
-      if (text(later, "topologyKey") == key && text(later, "whenUnsatisfiable") == action) {
-        out.push_back(json::duplicate(at / "{topologyKey, whenUnsatisfiable}",
-                                      cat("{", key, ", ", action, "}")));
-        break;
-      }
+    if (last[{key, action}] > i)
+      out.push_back(json::duplicate(at / "{topologyKey, whenUnsatisfiable}",
+                                    cat("{", key, ", ", action, "}")));
     validate_min_domains(constraint, at / "minDomains", out);
     for (const char* policy : {"nodeAffinityPolicy", "nodeTaintsPolicy"})
       if (present(constraint, policy))

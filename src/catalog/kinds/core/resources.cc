@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "catalog/kinds/check.h"
+#include "json/members.h"
 #include "json/print.h"
 
 namespace cardea::catalog {
@@ -98,8 +99,10 @@ void validate_huge_pages(string_view name, const Value& amount, const Path& path
 
 void validate_claims(const Value& claims, const std::set<std::string>& pod_claims, const Path& path,
                      FieldErrors& out) {
+  // Each error may name all claims of the pod: more than these nobody reads.
+  constexpr std::size_t kMostErrors = 1000;
   std::set<std::string> seen;
-  for (std::size_t i = 0; i < claims.size(); ++i) {
+  for (std::size_t i = 0; i < claims.size() && out.size() < kMostErrors; ++i) {
     Path at = path.index(i);
     std::string name(text(claims[i], "name")), request(text(claims[i], "request"));
     if (name.empty()) {
@@ -114,8 +117,9 @@ void validate_claims(const Value& claims, const std::set<std::string>& pod_claim
       if (seen.contains(key))
         out.push_back(json::duplicate(at, key));
       else if (request.empty())
-        for (const std::string& other : seen)
-          if (other.starts_with(cat(name, "/"))) out.push_back(json::duplicate(at, name));
+        for (auto other = seen.lower_bound(cat(name, "/"));
+             other != seen.end() && other->starts_with(cat(name, "/")); ++other)
+          out.push_back(json::duplicate(at, name));
       seen.insert(key);
     }
     if (pod_claims.contains(name)) continue;
@@ -341,8 +345,7 @@ void default_requests_from_limits(Value& container) {
   if (!container["resources"]["limits"].is_object()) return;
   Value requests = container["resources"]["requests"];
   if (requests.is_null()) requests = Value::object();
-  for (const json::Member& m : container["resources"]["limits"].members())
-    if (!requests.has(m.key())) requests.set(m.key(), m.value);
+  json::add_missing(requests, container["resources"]["limits"]);
   container.member("resources").set("requests", std::move(requests));
 }
 

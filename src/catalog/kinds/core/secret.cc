@@ -1,5 +1,6 @@
 #include "catalog/kinds/check.h"
 #include "catalog/kinds/core/core_strategies.h"
+#include "json/members.h"
 #include "json/parse.h"
 
 namespace cardea::catalog {
@@ -18,8 +19,10 @@ void defaults(Value& object, const StrategyContext&) {
   // stringData is write-only: plain text that is merged over the encoded data.
   Value data = object["data"];
   if (data.is_null()) data = Value::object();
+  std::vector<json::Member> encoded;
   for (const json::Member& m : object["stringData"].members())
-    data.set(m.key(), base64(m.value.as_string()));
+    encoded.push_back({m.name, base64(m.value.as_string())});
+  json::set_all(data, std::move(encoded));
   if (!data.empty()) object.set("data", std::move(data));
   object.erase("stringData");
 }

@@ -1,0 +1,8 @@
+#pragma once
+
+namespace cardea::app {
+
+// `cardea store verify`: reads a database from end to end and says what cannot be read.
+int store_verify_command(int argc, char** argv);
+
+}  // namespace cardea::app

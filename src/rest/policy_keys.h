@@ -1,0 +1,25 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace cardea::rest {
+
+// The prefixes of the keys that decide what is allowed. Where several servers share a store, a
+// change of one of them is marked (store::Store::marked_revision), and a write that was decided
+// about before the change is not stored.
+inline std::vector<std::string> policy_prefixes() {
+  return {"/registry/roles/",
+          "/registry/rolebindings/",
+          "/registry/clusterroles/",
+          "/registry/clusterrolebindings/",
+          "/registry/access.cardea.dev/",
+          "/registry/authorization.openshift.io/",
+          "/registry/validatingadmissionpolicies/",
+          "/registry/validatingadmissionpolicybindings/",
+          "/registry/mutatingadmissionpolicies/",
+          "/registry/mutatingadmissionpolicybindings/",
+          "/registry/validatingwebhookconfigurations/",
+          "/registry/mutatingwebhookconfigurations/"};
+}
+
+}  // namespace cardea::rest

@@ -1,0 +1,343 @@
+#include "store/etcd/messages.h"
+
+#include "base/protobuf.h"
+#include "base/strings.h"
+
+namespace cardea::store::etcd {
+namespace {
+
+constexpr std::string_view kRegistry = "/registry/";
+constexpr std::string_view kOwn = "_cardea/";
+
+Error malformed_answer(std::string_view what) {
+  return Error::of(Reason::kServiceUnavailable, cat("etcd sent a malformed ", what));
+}
+
+struct KeyValue {
+  std::string_view key, value;
+  Revision create_revision = 0, mod_revision = 0;
+  std::int64_t version = 0;
+};
+
+bool read_key_value(std::string_view message, KeyValue& out) {
+  ProtobufFields in(message);
+  while (in.next()) {
+    switch (in.field()) {
+      case 1:
+        out.key = in.bytes();
+        break;
+      case 2:
+        out.create_revision = in.integer();
+        break;
+      case 3:
+        out.mod_revision = in.integer();
+        break;
+      case 4:
+        out.version = in.integer();
+        break;
+      case 5:
+        out.value = in.bytes();
+        break;
+      default:
+        break;
+    }
+  }
+  return !in.malformed();
+}
+
+RecordPtr record_of(const KeyValue& kv, const KeySpace& keys) {
+  const std::string key = keys.from_etcd(kv.key);
+  if (key.empty()) return nullptr;
+  auto make = [&](std::string_view value) {
+    return Record::make(key, value, kv.create_revision, kv.mod_revision, kv.version);
+  };
+  if (!keys.encoding() || kv.version == 0) return make(kv.value);
+  auto value = keys.encoding()->from_etcd(key, kv.key, kv.value);
+  return make(value ? *value : kv.value);
+}
+
+Revision header_revision(std::string_view header) {
+  for (ProtobufFields in(header); in.next();)
+    if (in.field() == 3) return in.integer();
+  return 0;
+}
+
+ProtobufMessage get_of(std::string_view key) {
+  ProtobufMessage get;
+  get.bytes(1, key);
+  return get;
+}
+
+}  // namespace
+
+KeySpace::KeySpace(std::string_view prefix, const EtcdEncoding* encoding) : encoding_(encoding) {
+  while (prefix.ends_with('/')) prefix.remove_suffix(1);
+  while (prefix.starts_with('/')) prefix.remove_prefix(1);
+  first_ = prefix.empty() ? "/" : cat("/", prefix, "/");
+  end_ = keys_with_prefix(first_).end;
+  own_ = cat(first_, kOwn);
+}
+
+std::string KeySpace::to_etcd(std::string_view key) const {
+  if (key.starts_with(kRegistry)) return cat(first_, key.substr(kRegistry.size()));
+  return cat(own_, key);
+}
+
+std::string KeySpace::from_etcd(std::string_view key) const {
+  if (!key.starts_with(first_)) return "";
+  if (key.starts_with(own_)) return std::string(key.substr(own_.size()));
+  return cat(kRegistry, key.substr(first_.size()));
+}
+
+Result<std::string> KeySpace::value_to_etcd(std::string_view key, std::string_view value) const {
+  if (!encoding_) return std::string(value);
+  return encoding_->to_etcd(key, to_etcd(key), value);
+}
+
+std::string range_request(std::string_view from, std::string_view end, std::int64_t limit,
+                          Revision at) {
+  ProtobufMessage out;
+  out.bytes(1, from);
+  out.text(2, end);
+  out.integer(3, limit);
+  out.integer(4, at);
+  return std::move(out).take();
+}
+
+std::string revision_request(std::string_view key) {
+  ProtobufMessage out = get_of(key);
+  out.flag(9, true);  // only the count
+  return std::move(out).take();
+}
+
+std::string txn_request(const Txn& txn, const KeySpace& keys, const TxnExtras& extras) {
+  ProtobufMessage out;
+  std::size_t size = 64;
+  for (const Op& op : txn.ops)
+    if (const Put* put = std::get_if<Put>(&op)) size += put->key.size() + put->value.size() + 64;
+  out.reserve(size);
+  for (const Compare& compare : txn.compares) {
+    ProtobufMessage one;  // `equal` is 0
+    one.integer(2, 2);    // the revision of the last change
+    one.bytes(3, keys.to_etcd(compare.key));
+    one.always_integer(6, compare.mod_revision);
+    out.message(1, one);
+  }
+  for (std::size_t i = 0; i < txn.ops.size(); ++i) {
+    const Op& op = txn.ops[i];
+    ProtobufMessage one, wrapped;
+    if (const Put* put = std::get_if<Put>(&op)) {
+      const std::string& value = extras.values.empty() ? put->value : extras.values[i];
+      one.reserve(put->key.size() + value.size() + 48);
+      one.bytes(1, keys.to_etcd(put->key));
+      one.text(2, value);
+      one.integer(3, extras.lease);
+      wrapped.message(2, one);
+    } else {
+      one.bytes(1, keys.to_etcd(std::get<Delete>(op).key));
+      wrapped.message(3, one);
+    }
+    out.message(2, wrapped);
+  }
+  if (!extras.mark.empty()) {
+    ProtobufMessage wrapped;
+    wrapped.message(2, get_of(keys.to_etcd(extras.mark)));
+    out.message(2, wrapped);
+  }
+  // When a compare does not hold, the answer shows what is there.
+  for (const Compare& compare : txn.compares) {
+    ProtobufMessage wrapped;
+    wrapped.message(1, get_of(keys.to_etcd(compare.key)));
+    out.message(3, wrapped);
+  }
+  return std::move(out).take();
+}
+
+std::string put_request(std::string_view key, std::string_view value, Revision mod_revision) {
+  ProtobufMessage compare, put, wrapped, out;
+  compare.integer(2, 2);
+  compare.bytes(3, key);
+  compare.always_integer(6, mod_revision);
+  put.bytes(1, key);
+  put.text(2, value);
+  wrapped.message(2, put);
+  out.message(1, compare);
+  out.message(2, wrapped);
+  return std::move(out).take();
+}
+
+std::string lease_request(std::chrono::seconds ttl) {
+  ProtobufMessage out;
+  out.integer(1, ttl.count());
+  return std::move(out).take();
+}
+
+std::string compact_request(Revision revision) {
+  ProtobufMessage out;
+  out.integer(1, revision);
+  return std::move(out).take();
+}
+
+std::string watch_request(std::string_view from, std::string_view end, Revision start) {
+  ProtobufMessage create, out;
+  create.bytes(1, from);
+  create.text(2, end);
+  create.integer(3, start);
+  create.flag(4, true);  // progress is told now and then
+  create.flag(8, true);  // large answers come in fragments
+  out.message(1, create);
+  return std::move(out).take();
+}
+
+std::string progress_request() {
+  ProtobufMessage out;
+  out.message(3, {});
+  return std::move(out).take();
+}
+
+Result<RangeAnswer> read_range(std::string_view message, const KeySpace& keys) {
+  RangeAnswer out;
+  std::string_view last;
+  ProtobufFields in(message);
+  while (in.next()) {
+    if (in.field() == 1) out.revision = header_revision(in.bytes());
+    if (in.field() == 3) out.more = in.flag();
+    if (in.field() != 2) continue;
+    KeyValue kv;
+    if (!read_key_value(in.bytes(), kv)) return fail(malformed_answer("range"));
+    last = kv.key;
+    if (RecordPtr record = record_of(kv, keys)) out.records.push_back(std::move(record));
+  }
+  if (in.malformed() || out.revision == 0) return fail(malformed_answer("range"));
+  out.last_key = last;
+  return out;
+}
+
+Result<Revision> read_revision(std::string_view message) {
+  ProtobufFields in(message);
+  while (in.next()) {
+    if (in.field() != 1) continue;
+    if (const Revision revision = header_revision(in.bytes())) return revision;
+  }
+  return fail(malformed_answer("answer"));
+}
+
+Result<TxnAnswer> read_txn(std::string_view message, const KeySpace& keys) {
+  TxnAnswer out;
+  std::vector<std::string_view> responses;
+  ProtobufFields in(message);
+  while (in.next()) {
+    if (in.field() == 1) out.revision = header_revision(in.bytes());
+    if (in.field() == 2) out.succeeded = in.flag();
+    if (in.field() == 3) responses.push_back(in.bytes());
+  }
+  if (in.malformed() || out.revision == 0) return fail(malformed_answer("transaction"));
+  for (std::string_view response : responses) {
+    bool changed = false;
+    RecordPtr present;
+    ProtobufFields one(response);
+    while (one.next()) {
+      if (one.field() == 2) changed = true;
+      if (one.field() == 3)
+        for (ProtobufFields removed(one.bytes()); removed.next();)
+          if (removed.field() == 2) changed = removed.integer() > 0;
+      if (one.field() != 1) continue;
+      for (ProtobufFields range(one.bytes()); range.next();) {
+        KeyValue kv;
+        if (range.field() == 2 && read_key_value(range.bytes(), kv)) present = record_of(kv, keys);
+      }
+    }
+    if (one.malformed()) return fail(malformed_answer("transaction"));
+    if (out.succeeded)
+      out.changed.push_back(changed);
+    else
+      out.present.push_back(std::move(present));
+  }
+  return out;
+}
+
+Result<WatchAnswer> read_watch(std::string_view message, const KeySpace& keys) {
+  WatchAnswer out;
+  ProtobufFields in(message);
+  while (in.next()) {
+    switch (in.field()) {
+      case 1:
+        out.revision = header_revision(in.bytes());
+        break;
+      case 3:
+        out.created = in.flag();
+        break;
+      case 4:
+        out.canceled = in.flag();
+        break;
+      case 5:
+        out.compacted = in.integer();
+        break;
+      case 6:
+        out.cancel_reason = in.bytes();
+        break;
+      case 7:
+        out.fragment = in.flag();
+        break;
+      case 11: {
+        bool is_delete = false;
+        KeyValue kv;
+        ProtobufFields event(in.bytes());
+        while (event.next()) {
+          if (event.field() == 1) is_delete = event.integer() == 1;
+          if (event.field() == 2 && !read_key_value(event.bytes(), kv))
+            return fail(malformed_answer("watch event"));
+        }
+        if (event.malformed() || kv.mod_revision == 0) return fail(malformed_answer("watch event"));
+        if (is_delete) kv = {.key = kv.key, .value = {}, .mod_revision = kv.mod_revision};
+        if (RecordPtr record = record_of(kv, keys))
+          out.changes.push_back({is_delete, std::move(record)});
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  if (in.malformed()) return fail(malformed_answer("watch answer"));
+  return out;
+}
+
+Result<LeaseAnswer> read_lease(std::string_view message) {
+  LeaseAnswer out;
+  ProtobufFields in(message);
+  while (in.next()) {
+    if (in.field() == 2) out.id = in.integer();
+    if (in.field() == 3) out.ttl = std::chrono::seconds(in.integer());
+    if (in.field() == 4 && !in.bytes().empty())
+      return fail(Error::of(Reason::kServiceUnavailable, cat("etcd gives no lease: ", in.bytes())));
+  }
+  if (in.malformed() || out.id == 0) return fail(malformed_answer("lease"));
+  return out;
+}
+
+Result<StatusAnswer> read_status(std::string_view message) {
+  StatusAnswer out;
+  ProtobufFields in(message);
+  while (in.next()) {
+    if (in.field() == 1) out.revision = header_revision(in.bytes());
+    if (in.field() == 2) out.version = in.bytes();
+    if (in.field() == 3) out.database_bytes = in.integer();
+    if (in.field() == 4) out.leader = static_cast<std::uint64_t>(in.integer());
+  }
+  if (in.malformed() || out.version.empty()) return fail(malformed_answer("status"));
+  return out;
+}
+
+bool has_true_progress(std::string_view version) {
+  std::int64_t number[3] = {};
+  const auto parts = split(version.substr(0, version.find_first_of("-+")), '.');
+  for (std::size_t i = 0; i < 3 && i < parts.size(); ++i)
+    number[i] = parse_int(parts[i]).value_or(0);
+  const auto [major, minor, patch] = number;
+  if (major != 3) return major > 3;
+  if (minor == 4) return patch >= 31;
+  if (minor == 5) return patch >= 13;
+  return minor > 5;
+}
+
+}  // namespace cardea::store::etcd
