@@ -276,7 +276,7 @@ struct Gateway::Redecision {
 namespace {
 
 // Whoever changes policy all the time does not keep a write for ever.
-constexpr int kMostRedecisions = 8;
+constexpr int kMostRedecisions = 32;
 
 bool must_decide_again(const Call& call) {
   return call.has_policy_moved && !call.has_stored && call.sent;
