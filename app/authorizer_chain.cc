@@ -9,16 +9,19 @@
 namespace cardea::app {
 namespace {
 
-// Kubernetes' types, and ours.
 authz::AuthorizerTypes types(const ServeOptions& o) {
-  authz::AuthorizerTypes types;
-  types.known.insert(types.known.begin() + 1, "Access");
-  types.known.insert(std::ranges::find(types.known, "RBAC"), "Policy");
-  types.conditions = o.gates.on("ConditionalAuthorization");
-  return types;
+  return known_authorizer_types(o.gates.on("ConditionalAuthorization"));
 }
 
 }  // namespace
+
+authz::AuthorizerTypes known_authorizer_types(bool conditions) {
+  authz::AuthorizerTypes types;
+  types.known.insert(types.known.begin() + 1, "Access");
+  types.known.insert(std::ranges::find(types.known, "RBAC"), "Policy");
+  types.conditions = conditions;
+  return types;
+}
 
 authz::AuthorizationConfig config_of_flags(const ServeOptions& o) {
   authz::AuthorizationConfig config;

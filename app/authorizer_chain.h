@@ -13,6 +13,9 @@
 
 namespace cardea::app {
 
+// Kubernetes' types of authorizers, and ours. `conditions`: whether webhooks may answer with some.
+authz::AuthorizerTypes known_authorizer_types(bool conditions);
+
 // The configuration with the same meaning as --authorization-mode and the flags of its webhook.
 authz::AuthorizationConfig config_of_flags(const ServeOptions& options);
 

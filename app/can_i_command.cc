@@ -10,7 +10,10 @@
 #include "app/command_line.h"
 #include "app/known_resources.h"
 #include "app/kube_client.h"
-#include "authz/wire/sealed_text.h"
+#include "app/output.h"
+#include "app/question.h"
+#include "app/terms.h"
+#include "app/text_table.h"
 #include "base/strings.h"
 
 namespace cardea::app {
@@ -25,8 +28,8 @@ using advice::VerbAnswer;
 using json::Value;
 
 struct Options {
-  std::string verb, resource, name;
-  std::string space, field;
+  Question question;
+  std::string field, output = "table";
   ServerChoice server;
   bool quiet = false;
 };
@@ -40,81 +43,41 @@ About about() {
       "field or, on no, which verbs would cover it and the smallest missing rule.",
       {"can-i VERB RESOURCE[.VERSION[.GROUP]][/SUBRESOURCE] [NAME] [flags]",
        "can-i create|update|patch RESOURCE [NAME] --field FIELD [flags]",
-       "can-i VERB /PATH [flags]"}};
+       "can-i VERB /PATH [flags]"},
+      {"cardea can-i create deployments -n shop",
+       "cardea can-i patch deployments web --field spec.replicas --as bot",
+       "cardea can-i get /metrics -o json"}};
 }
 
 void declare(CommandLine& line, Options& o) {
-  line.word("VERB", o.verb, "what you want to do: get, list, create, ...");
-  line.word("RESOURCE", o.resource, "what you want to do it to, or a path such as /healthz");
-  line.word("NAME", o.name, "the name of one object");
+  declare_question(line, o.question);
   line.value("--field", o.field, "FIELD",
              "asks about one field: spec.replicas, metadata.labels.app, "
              "metadata.finalizers[example.com/f], status.conditions[Ready]");
-  line.value("-n,--namespace", o.space, "NAME",
-             "asks about this namespace (default: the whole cluster)");
-  line.value("--as", o.server.user, "USER", "asks in the name of another user");
-  line.values("--as-group", o.server.groups, "GROUP",
-              "asks in the name of this group too; needs --as; may be repeated");
-  declare_server(line, o.server);
   line.flag("-q,--quiet", o.quiet, "prints nothing; the exit status is the answer");
+  declare_output(line, o.output);
+  declare_user(line, o.server);
+  declare_server(line, o.server);
 }
 
 // What is wrong with the options together; empty when nothing is.
-std::string_view problem(const Options& o) {
-  if (o.resource.empty()) return "a verb and a resource are wanted";
-  if (!o.server.groups.empty() && o.server.user.empty()) return "`--as-group` needs `--as`";
-  if (!o.field.empty() && o.resource.starts_with('/')) return "`--field` needs a resource";
+std::string problem(const Options& o) {
+  if (std::string wrong = problem_of(o.question); !wrong.empty()) return wrong;
+  if (std::string wrong = problem_of(o.server); !wrong.empty()) return wrong;
+  if (!o.field.empty() && o.question.is_about_path()) return "`--field` needs a resource";
+  if (!o.field.empty() && o.output != "table") return "`--field` has no document as its answer";
   return "";
 }
 
-void print_conditions(const Value& set) {
-  for (std::string_view effect : {"Deny", "NoOpinion", "Allow"})
-    for (const Value& c : set["conditions"].items()) {
-      if (c["effect"].as_string() != effect) continue;
-      std::string_view word = effect == "Allow"  ? "allowed if"
-                              : effect == "Deny" ? "denied if"
-                                                 : "left to others if";
-      std::string text(c["condition"].as_string());
-      if (c["type"].as_string() == authz::wire::kSealedType)
-        if (auto inside = authz::wire::SealedText::parse(text))
-          text = inside->text.empty() ? "" : cat(inside->text, " (", inside->type, ")");
-      std::printf("  %s %s\n", std::string(word).c_str(),
-                  text.empty() ? cat("`", c["id"].as_string(), "` holds").c_str() : text.c_str());
-      std::printf("    %s: %s", std::string(set["authorizerName"].as_string()).c_str(),
-                  std::string(c["id"].as_string()).c_str());
-      if (std::string_view d = c["description"].as_string(); !d.empty())
-        std::printf(": %s", std::string(d).c_str());
-      std::printf("\n");
-    }
-}
-
-bool can_allow(const Value& chain) {
-  for (const Value& set : chain.items()) {
-    if (set["allowed"].as_bool()) return true;
-    for (const Value& c : set["conditions"].items())
-      if (c["effect"].as_string() == "Allow") return true;
-  }
-  return false;
-}
-
-void print_terms(const Value& chain) {
-  for (const Value& set : chain.items()) {
-    print_conditions(set);
-    std::string name(set["authorizerName"].as_string());
-    if (set["allowed"].as_bool()) std::printf("  else allowed by %s\n", name.c_str());
-    if (set["denied"].as_bool()) std::printf("  else denied by %s\n", name.c_str());
-  }
-}
-
-int show(const Value& status, bool quiet) {
+int show(const Value& status, const Options& options) {
   const Value& chain = status["conditionsChain"];
   bool allowed = status["allowed"].as_bool();
   bool perhaps = !allowed && can_allow(chain);
-  if (!quiet) {
+  if (!options.quiet && !print_document(options.output, status)) {
     std::puts(allowed ? "yes" : perhaps ? "yes, if" : "no");
-    if (!allowed) print_terms(chain);
+    if (!allowed) std::fputs(terms_text(chain).c_str(), stdout);
     if (std::string_view reason = status["reason"].as_string(); !allowed && !reason.empty())
-      std::printf("  %s\n", std::string(reason).c_str());
+      std::printf("  %s\n", harmless(reason).c_str());
     if (std::string_view error = status["evaluationError"].as_string(); !error.empty())
       std::fprintf(stderr, "warning: %s\n", std::string(error).c_str());
   }
@@ -126,27 +89,13 @@ int cannot_ask(const std::string& why) {
   return 2;
 }
 
-Value attributes_of(const Options& options, const Target& target) {
-  Value out = Value::object({{"verb", options.verb},
-                             {"group", target.group},
-                             {"version", target.version},
-                             {"resource", target.resource}});
-  if (!target.subresource.empty()) out.set("subresource", target.subresource);
-  if (!options.space.empty()) out.set("namespace", options.space);
-  if (!options.name.empty()) out.set("name", options.name);
-  return out;
-}
-
 // The status of a review.
-Result<Value> review(KubeClient& server, std::string_view attributes_name, Value attributes) {
+Result<Value> review(KubeClient& server, std::string_view member, Value attributes) {
   Value spec = Value::object(
       {{"conditionalAuthorization", Value::object({{"mode", "HumanReadable"}})},
-       {attributes_name, std::move(attributes)}});
-  Value body = Value::object({{"apiVersion", "authorization.k8s.io/v1"},
-                              {"kind", "SelfSubjectAccessReview"},
-                              {"spec", std::move(spec)}});
-  auto answer = server.call("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-                            &body);
+       {member, std::move(attributes)}});
+  auto answer = server.review("authorization.k8s.io/v1", "SelfSubjectAccessReview",
+                              std::move(spec));
   if (!answer) return fail(answer.error());
   return (*answer)["status"];
 }
@@ -175,7 +124,8 @@ void print_field_answer(const FieldQuestion& question, const FieldAnswer& answer
   if (answer.answer >= VerbAnswer::kIf) {
     if (answer.answer == VerbAnswer::kIf)
       for (const std::string& verb : answer.covered_by)
-        if (!said.at(verb)["allowed"].as_bool()) print_terms(said.at(verb)["conditionsChain"]);
+        if (!said.at(verb)["allowed"].as_bool())
+          std::fputs(terms_text(said.at(verb)["conditionsChain"]).c_str(), stdout);
     std::printf("  %s is covered by %s\n", question.field.c_str(),
                 join(answer.covered_by, " and ").c_str());
     return;
@@ -206,13 +156,13 @@ int can_i_change(KubeClient& server, const Options& options, const Target& targe
   auto resource = known.learn(server, target);
   if (!resource) return cannot_ask(resource.error().message);
   if (!*resource) return cannot_ask(cat("nothing is known about `", target.resource, "`"));
-  auto question = ask_about_field(**resource, target.subresource, options.verb, options.field,
-                                  uncovered_verbs(server, options.quiet));
+  auto question = ask_about_field(**resource, target.subresource, options.question.verb,
+                                  options.field, uncovered_verbs(server, options.quiet));
   if (!question) return cannot_ask(question.error().message);
   std::map<std::string, Value> said;
   auto answer = judge_field(
-      *question, options.verb, [&](const std::string& verb) -> Result<VerbAnswer> {
-        Value attributes = attributes_of(options, target);
+      *question, options.question.verb, [&](const std::string& verb) -> Result<VerbAnswer> {
+        Value attributes = attributes_of(server, options.question, target);
         attributes.set("verb", verb);
         auto status = review(server, "resourceAttributes", std::move(attributes));
         if (!status) return fail(status.error());
@@ -236,18 +186,16 @@ int can_i_command(int argc, char** argv) {
   if (auto wrong = problem(options); !wrong.empty()) return line.misuse(wrong);
   auto server = KubeClient::make(options.server);
   if (!server) return cannot_ask(server.error().message);
-  Result<Value> status;
-  if (options.resource.starts_with('/')) {
-    status = review(**server, "nonResourceAttributes",
-                    Value::object({{"verb", options.verb}, {"path", options.resource}}));
-  } else {
-    auto target = find_target(**server, options.resource);
+  if (!options.field.empty()) {
+    auto target = find_target(**server, options.question.resource);
     if (!target) return cannot_ask(target.error().message);
-    if (!options.field.empty()) return can_i_change(**server, options, *target);
-    status = review(**server, "resourceAttributes", attributes_of(options, *target));
+    return can_i_change(**server, options, *target);
   }
+  auto asked = attributes_of(**server, options.question);
+  if (!asked) return cannot_ask(asked.error().message);
+  auto status = review(**server, asked->member, std::move(asked->value));
   if (!status) return cannot_ask(status.error().message);
-  return show(*status, options.quiet);
+  return show(*status, options);
 }
 
 }  // namespace cardea::app

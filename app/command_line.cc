@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "app/nearest.h"
 #include "base/strings.h"
 
 namespace cardea::app {
@@ -59,6 +60,8 @@ class HelpFormatter : public CLI::Formatter {
     for (char c : text)
       if (c != '\n' || !out.ends_with("\n\n")) out += c;
     while (out.ends_with("\n\n")) out.pop_back();
+    if (!about_.examples.empty()) out += "\nExamples:\n";
+    for (const std::string& line : about_.examples) out += cat("  ", line, "\n");
     return out;
   }
   std::string make_option_desc(const CLI::Option* option) const override {
@@ -69,35 +72,43 @@ class HelpFormatter : public CLI::Formatter {
   const About about_;
 };
 
-constexpr char kFlags[] = "Flags";
+// The converter's words would name a C++ type.
+std::string about_conversion(std::string_view text) {
+  constexpr std::string_view kStart = "Could not convert: ";
+  if (!text.starts_with(kStart)) return std::string(text);
+  text.remove_prefix(kStart.size());
+  std::size_t equals = text.find(" = ");
+  if (equals == text.npos) return std::string(text);
+  return cat("`", text.substr(equals + 3), "` is not a value of ", text.substr(0, equals));
+}
 
 }  // namespace
 
 CommandLine::CommandLine(About about)
     : about_(std::move(about)), parser_(std::make_unique<CLI::App>(about_.what)) {
   parser_->formatter(std::make_shared<HelpFormatter>(about_));
-  parser_->set_help_flag("-h,--help", "prints this text")->group(kFlags);
+  parser_->set_help_flag("-h,--help", "prints this text")->group(group_);
 }
 
 CommandLine::~CommandLine() = default;
 
 void CommandLine::value(const std::string& names, std::string& to, const std::string& what,
                         const std::string& help) {
-  parser_->add_option(names, to, help)->type_name(what)->take_last()->group(kFlags);
+  parser_->add_option(names, to, help)->type_name(what)->take_last()->group(group_);
 }
 
 void CommandLine::number(const std::string& names, std::uint64_t& to, const std::string& what,
                          const std::string& help) {
-  parser_->add_option(names, to, help)->type_name(what)->take_last()->group(kFlags);
+  parser_->add_option(names, to, help)->type_name(what)->take_last()->group(group_);
 }
 
 void CommandLine::values(const std::string& names, std::vector<std::string>& to,
                          const std::string& what, const std::string& help) {
-  parser_->add_option(names, to, help)->allow_extra_args(false)->option_text(what)->group(kFlags);
+  parser_->add_option(names, to, help)->allow_extra_args(false)->option_text(what)->group(group_);
 }
 
 void CommandLine::flag(const std::string& names, bool& to, const std::string& help) {
-  parser_->add_flag(names, to, help)->group(kFlags);
+  parser_->add_flag(names, to, help)->group(group_);
 }
 
 void CommandLine::word(const std::string& name, std::string& to, const std::string& help) {
@@ -107,6 +118,42 @@ void CommandLine::word(const std::string& name, std::string& to, const std::stri
 void CommandLine::words(const std::string& name, std::vector<std::string>& to,
                         const std::string& help) {
   parser_->add_option(name, to, help)->option_text("...");
+}
+
+void CommandLine::choice(const std::string& names, std::string& to,
+                         std::vector<std::string> allowed, const std::string& help) {
+  CLI::Option* option = parser_->add_option(names, to, help)->take_last()->group(group_);
+  option->type_name(join(allowed, "|"));
+  option->check([allowed](const std::string& value) {
+    bool known = std::ranges::find(allowed, value) != allowed.end();
+    return known ? "" : cat("`", value, "` is not one of ", join(allowed, ", "));
+  });
+  for (std::string_view name : split(names, ',')) choices_.emplace(name, allowed);
+}
+
+std::vector<std::string> CommandLine::flag_names() const {
+  std::vector<std::string> out;
+  for (const CLI::Option* option : parser_->get_options())
+    for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
+  return out;
+}
+
+// One candidate in a line, and what it means behind a tab.
+void CommandLine::print_completions(std::string_view before, std::string_view begun) const {
+  if (auto known = choices_.find(before); known != choices_.end()) {
+    for (const std::string& value : known->second)
+      if (value.starts_with(begun)) std::puts(value.c_str());
+    return;
+  }
+  if (before.starts_with('-') && takes_value(before)) return;  // a value that only its user knows
+  for (const CLI::Option* option : parser_->get_options()) {
+    if (option->get_group().empty()) continue;
+    std::string_view help = option->get_description();
+    help = help.substr(0, std::min(help.find('\n'), help.find(". ")));
+    for (const std::string& name : option->get_lnames())
+      if (cat("--", name).starts_with(begun))
+        std::printf("--%s\t%s\n", name.c_str(), std::string(help).c_str());
+  }
 }
 
 bool CommandLine::takes_value(std::string_view flag) const {
@@ -150,15 +197,25 @@ std::vector<std::string> CommandLine::arguments(int argc, char** argv) const {
 
 std::optional<int> CommandLine::read(int argc, char** argv) {
   if (rest_) parser_->prefix_command();
+  if (argc == 4 && std::string_view(argv[1]) == "--complete") {
+    print_completions(argv[2], argv[3]);
+    return 0;
+  }
   try {
     parser_->parse(arguments(argc, argv));
   } catch (const CLI::CallForHelp&) {
     std::fputs(parser_->help().c_str(), stdout);
     return 0;
+  } catch (const CLI::CallForVersion& version) {
+    std::puts(version.what());
+    return 0;
   } catch (const CLI::ExtrasError&) {
     std::string first = parser_->remaining().front();
-    return misuse(cat(first.starts_with('-') ? "unknown flag `" : "unexpected argument `",
-                      first.substr(0, first.find('=')), "`"));
+    if (!first.starts_with('-')) return misuse(cat("unexpected argument `", first, "`"));
+    first = first.substr(0, first.find('='));
+    return misuse(cat("unknown flag `", first, "`", did_you_mean(first, flag_names())));
+  } catch (const CLI::ConversionError& e) {
+    return misuse(about_conversion(e.what()));
   } catch (const CLI::ParseError& e) {
     return misuse(e.what());
   }
@@ -169,6 +226,11 @@ std::optional<int> CommandLine::read(int argc, char** argv) {
 int CommandLine::misuse(std::string_view why) const {
   std::fprintf(stderr, "cardea %s: %s; try `cardea %s --help`\n", about_.name.c_str(),
                std::string(why.substr(0, why.find('\n'))).c_str(), about_.name.c_str());
+  return 2;
+}
+
+int CommandLine::failed(std::string_view why) const {
+  std::fprintf(stderr, "cardea %s: %s\n", about_.name.c_str(), std::string(why).c_str());
   return 2;
 }
 

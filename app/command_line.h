@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -18,11 +19,15 @@ struct About {
   std::string name;                // "cel eval"
   std::string what;                // what the command does, in sentences
   std::vector<std::string> usage;  // what may follow "cardea"; by default the name and [flags]
+  std::vector<std::string> examples = {};  // whole lines, "cardea can-i get pods"
 };
 
 // The command line of one command: declare its words and flags, then read. All commands are read
 // alike: `--flag value` and `--flag=value`, `--flag=` for an empty value, `--help`, and one line on
 // standard error about what is wrong. What is declared outlives this.
+//
+// A shell asks what may come next with the hidden first argument `--complete`, the word before, and
+// the beginning of the word (app/completion.h).
 class CommandLine {
  public:
   explicit CommandLine(About about);
@@ -37,6 +42,11 @@ class CommandLine {
   void values(const std::string& names, std::vector<std::string>& to, const std::string& what,
               const std::string& help);
   void flag(const std::string& names, bool& to, const std::string& help);
+  // A value that must be one of `allowed`.
+  void choice(const std::string& names, std::string& to, std::vector<std::string> allowed,
+              const std::string& help);
+  // The heading under which the help lists what is declared from here on.
+  void begin_group(std::string name) { group_ = std::move(name); }
   // Words stand by themselves, in the order in which they are declared.
   void word(const std::string& name, std::string& to, const std::string& help);
   void words(const std::string& name, std::vector<std::string>& to, const std::string& help);
@@ -58,12 +68,18 @@ class CommandLine {
   std::optional<int> read(int argc, char** argv);
   // Says in one line why the command cannot be run as it was called; returns the exit status 2.
   int misuse(std::string_view why) const;
+  // Says in one line why the command failed; returns the exit status 2.
+  int failed(std::string_view why) const;
 
  private:
   std::vector<std::string> arguments(int argc, char** argv) const;
   bool takes_value(std::string_view flag) const;
+  std::vector<std::string> flag_names() const;
+  void print_completions(std::string_view before, std::string_view begun) const;
 
   About about_;
+  std::string group_ = "Flags";
+  std::map<std::string, std::vector<std::string>, std::less<>> choices_;  // by flag
   std::unique_ptr<CLI::App> parser_;
   std::set<std::string, std::less<>> switches_;
   bool dashed_words_ = false;

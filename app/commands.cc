@@ -4,33 +4,28 @@
 #include <string>
 #include <vector>
 
-#include "app/build_info.h"
+#include "app/authn_command.h"
 #include "app/can_i_command.h"
 #include "app/cel_command.h"
 #include "app/command_line.h"
+#include "app/completion_command.h"
+#include "app/config_command.h"
+#include "app/explain_command.h"
 #include "app/explain_permissions_command.h"
+#include "app/matrix_command.h"
 #include "app/migrate_command.h"
+#include "app/nearest.h"
 #include "app/policy_command.h"
 #include "app/serve.h"
 #include "app/store_command.h"
 #include "app/suggest_role_command.h"
+#include "app/version_text.h"
+#include "app/who_can_command.h"
+#include "app/whoami_command.h"
 #include "base/strings.h"
-#include "cardea/version.h"
 
 namespace cardea::app {
 namespace {
-
-// "cardea 0.1.0 (Kubernetes 1.36), commit 0123456789ab of 2026-01-31, built with clang 19.1"
-std::string version_text() {
-  const rest::BuildInfo& build = build_info();
-  std::string text = "cardea " CARDEA_VERSION " (Kubernetes 1.36)";
-  if (!build.commit.empty()) {
-    text += cat(", commit ", std::string_view(build.commit).substr(0, 12));
-    text += build.tree_state == "clean" ? cat(" of ", std::string_view(build.date).substr(0, 10))
-                                        : " with changes";
-  }
-  return cat(text, ", built with clang ", __clang_major__, ".", __clang_minor__);
-}
 
 int version_command(int argc, char** argv) {
   CommandLine line(
@@ -43,16 +38,26 @@ int version_command(int argc, char** argv) {
 constexpr Command kCommands[] = {
     {"serve", "runs an API server", serve},
     {"can-i", "asks a server whether you may do something, and on which terms", can_i_command},
+    {"explain", "explains a decision: what each authorizer says, and what would help",
+     explain_command},
+    {"who-can", "lists who may do something, and through what", who_can_command},
+    {"whoami", "prints the user that a server takes you for", whoami_command},
+    {"matrix", "prints what a user may do to each resource", matrix_command},
     {"explain-permissions", "lists the permissions on the fields of a resource",
      explain_permissions_command},
     {"suggest-role", "finds the smallest role for what a user changed", suggest_role_command},
+    {"authn test", "checks a token as a server with a configuration would", authn_test_command},
+    {"authn explain", "says what an authentication configuration means", authn_explain_command},
+    {"config validate", "checks configuration files of the server", config_validate_command},
     {"cel eval", "evaluates an expression", cel_eval_command},
     {"cel conform", "runs files of cases for the expression language", cel_conform_command},
     {"migrate oidc-flags", "prints the authentication configuration that --oidc-* flags mean",
      migrate_oidc_flags_command},
     {"policy migrate", "prints what policy documents mean as RBAC objects and access policies",
      policy_migrate_command},
+    {"store copy", "copies all objects from one store to another", store_copy_command},
     {"store verify", "looks for damage in a server's database", store_verify_command},
+    {"completion", "prints a script for your shell", completion_command},
     {"version", "prints the version", version_command},
 };
 
@@ -90,8 +95,14 @@ void list(std::FILE* to, std::string_view group = "") {
 
 int unknown(std::string_view group, std::string_view word) {
   std::string name = cat("cardea", group.empty() ? "" : " ", group);
-  std::fprintf(stderr, "%s: unknown command `%s`; try `%s --help`\n", name.c_str(),
-               std::string(word).c_str(), name.c_str());
+  std::vector<std::string> known;
+  for (const Command& c : kCommands)
+    if (is_below(c.name, group))
+      known.emplace_back(c.name.substr(group.empty() ? 0 : group.size() + 1));
+  std::string meant = did_you_mean(word, known);
+  if (meant.empty()) meant = cat("; try `", name, " --help`");
+  std::fprintf(stderr, "%s: unknown command `%s`%s\n", name.c_str(), std::string(word).c_str(),
+               meant.c_str());
   return 2;
 }
 
@@ -134,6 +145,7 @@ int run(int argc, char** argv) {
     std::puts(version_text().c_str());
     return 0;
   }
+  if (first == "__complete") return complete_words(argc - 1, argv + 1);
   if (first != "help") return dispatch(std::move(words));
   // `help COMMAND` is `COMMAND --help`.
   static char help[] = "--help";

@@ -128,5 +128,36 @@ TEST(Commands, FlagsOfAKubeApiserverBecomeAFile) {
   EXPECT_EQ(cardea({"migrate", "oidc-flags", "--secure-port=1"}).status, 2);
 }
 
+TEST(Commands, ASimilarOneIsSuggested) {
+  EXPECT_EQ(cardea({"sevre"}).err, "cardea: unknown command `sevre`; did you mean `serve`\n");
+  EXPECT_EQ(cardea({"cel", "evla"}).err,
+            "cardea cel: unknown command `evla`; did you mean `eval`\n");
+  EXPECT_THAT(cardea({"can-i", "get", "pods", "--namespac=x"}).err,
+              HasSubstr("unknown flag `--namespac`; did you mean `--namespace`; try"));
+}
+
+TEST(Commands, ShellsCompleteThem) {
+  EXPECT_THAT(cardea({"__complete", "who"}).out,
+              testing::AllOf(HasSubstr("who-can\t"), HasSubstr("whoami\t")));
+  EXPECT_EQ(cardea({"__complete", "auth"}).out, "authn\n");
+  EXPECT_THAT(cardea({"__complete", "authn", ""}).out,
+              testing::AllOf(HasSubstr("test\t"), HasSubstr("explain\t")));
+  EXPECT_THAT(cardea({"__complete", "can-i", "get", "--name"}).out, StartsWith("--namespace\t"));
+  EXPECT_EQ(cardea({"__complete", "can-i", "-o", ""}).out, "json\nyaml\ntable\n");
+  EXPECT_EQ(cardea({"__complete", "can-i", "--output", "y"}).out, "yaml\n");
+  EXPECT_EQ(cardea({"__complete", "can-i", "--namespace", ""}).out, "");
+  for (const Command& c : commands())
+    EXPECT_EQ(cardea(words("__complete " + std::string(c.name), {""})).status, 0) << c.name;
+  for (const char* shell : {"bash", "zsh", "fish"})
+    EXPECT_THAT(cardea({"completion", shell}).out, HasSubstr("__complete"));
+  EXPECT_EQ(cardea({"completion", "tcsh"}).status, 2);
+}
+
+TEST(Commands, AnUnknownFormOfTheAnswerIsRefused) {
+  Outcome o = cardea({"whoami", "-o", "xml"});
+  EXPECT_EQ(o.status, 2);
+  EXPECT_THAT(o.err, HasSubstr("`xml` is not one of json, yaml, table"));
+}
+
 }  // namespace
 }  // namespace cardea::app

@@ -99,7 +99,7 @@ int explain_permissions_command(int argc, char** argv) {
                         "` is not built in, and no server can be asked: ", server.error().message));
     auto target = find_target(**server, word);
     if (!target)
-      return cannot(target.error().message, target.error().reason == Reason::kBadRequest ? 1 : 2);
+      return cannot(target.error().message, target.error().reason == Reason::kNotFound ? 1 : 2);
     auto learned = known.learn(**server, *target);
     if (!learned) return cannot(learned.error().message);
     r = *learned;

@@ -5,6 +5,7 @@
 
 #include "app/command_line.h"
 #include "base/strings.h"
+#include "http/url.h"
 #include "json/parse.h"
 #include "json/print.h"
 #include "upstream/endpoint_client.h"
@@ -30,6 +31,19 @@ const Value* named(const Value& list, std::string_view name) {
   return nullptr;
 }
 
+http::Headers impersonation_of(const ServerChoice& choice) {
+  http::Headers out;
+  if (!choice.user.empty()) out.add("impersonate-user", choice.user);
+  if (!choice.uid.empty()) out.add("impersonate-uid", choice.uid);
+  for (const std::string& g : choice.groups) out.add("impersonate-group", g);
+  for (const std::string& e : choice.extra) {
+    std::size_t equals = e.find('=');
+    out.add(cat("impersonate-extra-", http::escape_header_key(e.substr(0, equals))),
+            e.substr(equals + 1));
+  }
+  return out;
+}
+
 Target target_of(const Value& entry, std::string_view group, std::string_view version,
                  std::string_view subresource) {
   return {.group = std::string(group),
@@ -43,10 +57,32 @@ Target target_of(const Value& entry, std::string_view group, std::string_view ve
 }  // namespace
 
 void declare_server(CommandLine& line, ServerChoice& choice) {
+  line.begin_group("Server");
   line.value("--kubeconfig", choice.kubeconfig, "FILE",
              "how to reach the server (default: $KUBECONFIG, else ~/.kube/config)");
   line.value("--context", choice.context, "NAME",
              "which context of that file (default: the current one)");
+}
+
+void declare_user(CommandLine& line, ServerChoice& choice) {
+  line.begin_group("User");
+  line.value("--as", choice.user, "USER", "asks in the name of another user");
+  line.values("--as-group", choice.groups, "GROUP",
+              "asks in the name of this group too; needs --as; may be repeated");
+  line.value("--as-uid", choice.uid, "UID", "the uid of that user; needs --as");
+  line.values("--as-user-extra", choice.extra, "KEY=VALUE",
+              "more about that user; needs --as; may be repeated");
+}
+
+std::string problem_of(const ServerChoice& choice) {
+  for (const std::string& e : choice.extra)
+    if (e.find('=') == e.npos || e.starts_with('='))
+      return cat("`--as-user-extra` is KEY=VALUE, not `", e, "`");
+  if (!choice.user.empty()) return "";
+  if (!choice.groups.empty()) return "`--as-group` needs `--as`";
+  if (!choice.uid.empty()) return "`--as-uid` needs `--as`";
+  if (!choice.extra.empty()) return "`--as-user-extra` needs `--as`";
+  return "";
 }
 
 Result<std::unique_ptr<KubeClient>> KubeClient::make(const ServerChoice& choice) {
@@ -61,8 +97,7 @@ Result<std::unique_ptr<KubeClient>> KubeClient::make(const ServerChoice& choice)
 KubeClient::KubeClient(upstream::Endpoint upstream, std::shared_ptr<const net::TlsClient> tls,
                        const ServerChoice& choice)
     : upstream_(std::move(upstream)),
-      user_(choice.user),
-      groups_(choice.groups),
+      for_user_(impersonation_of(choice)),
       base_(upstream_.server),
       client_(loops_.at(0), dialer_, std::move(tls)) {
   while (base_.ends_with('/')) base_.pop_back();
@@ -74,10 +109,9 @@ Result<Value> KubeClient::call(std::string method, const std::string& path, cons
   if (body) call.body = json::print(*body);
   call.headers.add("content-type", "application/json");
   call.headers.add("accept", "application/json");
-  call.headers.add("user-agent", "cardea-can-i");
+  call.headers.add("user-agent", "cardea");
   upstream::address(call, upstream_, upstream_.token);
-  if (!user_.empty()) call.headers.add("impersonate-user", user_);
-  for (const std::string& g : groups_) call.headers.add("impersonate-group", g);
+  for (const auto& header : for_user_) call.headers.add(header.name, header.value);
   std::promise<Result<http::Answer>> promise;
   client_.send(std::move(call),
                [&promise](Result<http::Answer> a) { promise.set_value(std::move(a)); });
@@ -88,6 +122,14 @@ Result<Value> KubeClient::call(std::string method, const std::string& path, cons
   std::string_view said = document ? (*document)["message"].as_string() : "";
   return fail(internal_error(
       cat("the server answered with status ", answer->status, said.empty() ? "" : ": ", said)));
+}
+
+Result<Value> KubeClient::review(std::string_view group_version, std::string_view kind,
+                                 Value spec) {
+  Value body = Value::object(
+      {{"apiVersion", group_version}, {"kind", kind}, {"spec", std::move(spec)}});
+  std::string plural = cat(lower(kind), "s");
+  return call("POST", cat("/apis/", group_version, "/", plural), &body);
 }
 
 Result<Target> find_target(KubeClient& server, std::string_view word) {
@@ -122,7 +164,8 @@ Result<Target> find_target(KubeClient& server, std::string_view word) {
         return target_of(*r, group_name, version, subresource);
     }
   }
-  return fail(bad_request(cat("the server has no resource `", word, "`")));
+  return fail(Error{.reason = Reason::kNotFound,
+                    .message = cat("the server has no resource `", word, "`")});
 }
 
 }  // namespace cardea::app

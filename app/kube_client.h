@@ -19,11 +19,17 @@ struct ServerChoice {
   std::string kubeconfig;  // empty: $KUBECONFIG, else ~/.kube/config
   std::string context;     // empty: the current one
   std::string user;        // the user to impersonate; empty: none
+  std::string uid;
   std::vector<std::string> groups;
+  std::vector<std::string> extra;  // KEY=VALUE
 };
 
 // Declares the flags that name the server of a command.
 void declare_server(CommandLine& line, ServerChoice& choice);
+// And those that name the user for whom it is asked.
+void declare_user(CommandLine& line, ServerChoice& choice);
+// What is wrong with these flags together; empty when nothing is.
+std::string problem_of(const ServerChoice& choice);
 
 // Calls one server and waits for its answers. For commands: one thread, one question after the
 // other.
@@ -35,13 +41,22 @@ class KubeClient {
   Result<json::Value> call(std::string method, const std::string& path,
                            const json::Value* body = nullptr);
 
+  // The same with a review: the document that the server answers.
+  Result<json::Value> review(std::string_view group_version, std::string_view kind,
+                             json::Value spec);
+
+  // The namespace of the context, as kubectl uses it.
+  std::string_view space() const {
+    if (upstream_.space.empty()) return "default";
+    return upstream_.space;
+  }
+
  private:
   KubeClient(upstream::Endpoint upstream, std::shared_ptr<const net::TlsClient> tls,
              const ServerChoice& choice);
 
   upstream::Endpoint upstream_;
-  std::string user_;
-  std::vector<std::string> groups_;
+  http::Headers for_user_;  // impersonation
   std::string base_;
   net::Loops loops_{1};
   net::Dialer dialer_;

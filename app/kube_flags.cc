@@ -108,8 +108,6 @@ constexpr Row kRows[] = {
     {"--coordinated-leadership-renew-deadline", kText, kAccepted, kCoordinated, "10s"},
     {"--coordinated-leadership-retry-period", kText, kAccepted, kCoordinated, "2s"},
 
-    {"--version", kSwitch, kRefused, "`cardea --version` prints the version", ""},
-
     // Logs, metrics and traces.
     {"--log-flush-frequency", kText, kAccepted, kLogs, "5s"},
     {"--log-json-info-buffer-size", kText, kAccepted, kLogs, "0"},

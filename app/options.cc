@@ -3,10 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 
 #include "app/command_line.h"
 #include "app/kube_flags.h"
 #include "app/machine.h"
+#include "app/version_text.h"
 #include "base/names.h"
 #include "base/strings.h"
 #include "base/time_parse.h"
@@ -48,6 +50,14 @@ struct RawLists {
 
 bool contains(const auto& list, std::string_view what) {
   return std::ranges::find(list, what) != std::end(list);
+}
+
+std::string port_problem(const std::string& text) {
+  unsigned port = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  bool is_port = error == std::errc{} && end == text.data() + text.size() && port > 0 &&
+                 port < 65'536;
+  return is_port ? "" : cat("`", text, "` must be between 1 and 65535");
 }
 
 // Service accounts, front proxies and the token webhook.
@@ -150,7 +160,7 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
        "the folder where the server keeps objects, certificates and admin.kubeconfig", "General");
   app.add_option("-v,--v", o.verbosity,
                  "how much the server logs. 0: errors, warnings and what happens to the server. 1 "
-                 "and more: also every request, and what controllers fail at")
+                 "and more: also what controllers fail at. 4 and more: also every request")
       ->type_name("LEVEL")
       ->group("General")
       ->capture_default_str();
@@ -161,11 +171,13 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
       ->capture_default_str();
   text("--logging-format", lists.logging_format, "FORMAT", "the same by kube-apiserver's name",
        "General");
+  app.set_version_flag("--version", version_text(), "prints the version")->group("General");
   list("--feature-gates", lists.gates,
        "Name=true or Name=false for any of these:\n" + FeatureGates::help(), "General");
 
   text("--bind-address", o.bind_address, "IP", "the address that the server listens on", "Serving");
   app.add_option("--secure-port", o.secure_port, "the port for HTTPS")
+      ->check(port_problem)
       ->type_name("PORT")
       ->group("Serving")
       ->capture_default_str();
@@ -186,6 +198,7 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
       ->group("Serving");
   app.add_option("--insecure-bench-port", o.insecure_bench_port,
                  "a port for plain HTTP on loopback, for benchmarks")
+      ->check(port_problem)
       ->type_name("PORT")
       ->group("Serving");
 

@@ -172,6 +172,21 @@ TEST(ServeOptions, HelpNamesEveryFlag) {
     EXPECT_THAT(o.out, HasSubstr(flag));
 }
 
+TEST(ServeOptions, MistakesAreToldInWordsOfPeople) {
+  EXPECT_THAT(parse({"--secure-port=99999"}).err,
+              HasSubstr("--secure-port: `99999` must be between 1 and 65535"));
+  EXPECT_THAT(parse({"--secure-port=https"}).err, HasSubstr("must be between 1 and 65535"));
+  EXPECT_THAT(parse({"--v=loud"}).err, HasSubstr("`loud` is not a value of --v"));
+  EXPECT_THAT(parse({"--secur-port=1"}).err,
+              HasSubstr("unknown flag `--secur-port`; did you mean `--secure-port`"));
+}
+
+TEST(ServeOptions, TheVersionIsPrintedForWhoeverAsks) {
+  Outcome o = parse({"--data-dir=x", "--version"});
+  EXPECT_EQ(o.status(), 0);
+  EXPECT_THAT(o.out, testing::StartsWith("cardea "));
+}
+
 TEST(ServeOptions, WhatMakesNoSenseIsOneLineAndStatusTwo) {
   const std::vector<std::vector<std::string>> kWrong = {
       {"--bogus"},

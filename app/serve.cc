@@ -24,6 +24,7 @@
 #include "app/sandbox.h"
 #include "app/server_identity.h"
 #include "app/service_notice.h"
+#include "app/storage.h"
 #include "app/ui_pages.h"
 #include "base/log.h"
 #include "base/strings.h"
@@ -37,7 +38,7 @@
 #include "rest/controllers/controllers.h"
 #include "rest/policy/master_namespace.h"
 #include "rest/policy_keys.h"
-#include "store/etcd/etcd_store.h"
+#include "store/copy.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace cardea::app {
@@ -59,6 +60,7 @@ int misuse(const Log& log, const Error& error) {
 }
 
 LogLevel level_of(int verbosity) {
+  if (verbosity >= 4) return LogLevel::kRequest;
   return verbosity > 0 ? LogLevel::kDebug : LogLevel::kInfo;
 }
 
@@ -91,31 +93,6 @@ struct Ground {
     return {calls.at(0), dialer, files, clock, random, metrics.registry(), server_id};
   }
 };
-
-Result<std::unique_ptr<store::Store>> open_etcd(const ServeOptions& options, const Log& log) {
-  const StorageOptions& o = options.storage;
-  store::EtcdOptions etcd{
-      .endpoints = o.etcd_servers,
-      .prefix = o.etcd_prefix,
-      .marked = rest::policy_prefixes(),
-      .leased = {{"/registry/events/", std::chrono::ceil<std::chrono::seconds>(options.event_ttl)},
-                 {std::string(rest::kLiveServers), rest::kServerTerm}},
-      .compaction_interval = o.etcd_compaction_interval,
-      .confirm_interval = std::max(o.authorization_staleness / 3, std::chrono::milliseconds(20)),
-      .notice = log.lines(LogLevel::kWarning)};
-  auto read = [](const std::string& path, std::string& to) -> Result<void> {
-    if (path.empty()) return {};
-    auto text = read_file(path);
-    if (!text) return fail(text.error());
-    to = std::move(*text);
-    return {};
-  };
-  if (auto ok = read(o.etcd_ca_file, etcd.server_cas); !ok) return fail(ok.error());
-  if (auto ok = read(o.etcd_certificate_file, etcd.certificate); !ok) return fail(ok.error());
-  if (auto ok = read(o.etcd_key_file, etcd.key); !ok) return fail(ok.error());
-  log.write(LogLevel::kInfo, cat("objects are in etcd: ", join(o.etcd_servers, ",")));
-  return store::open_etcd_store(std::move(etcd));
-}
 
 // Written when a server has been ready in this folder: from then on it has a database.
 std::string ready_mark(const std::string& directory) {
@@ -184,8 +161,15 @@ Result<void> open_ground(ServeOptions& o, const std::string& service_address, Gr
   std::error_code made;
   std::filesystem::create_directories(o.data_dir, made);
   if (made) return fail(internal_error(cat("cannot make `", o.data_dir, "`: ", made.message())));
-  auto store = o.storage.is_etcd() ? open_etcd(o, g.log) : open_store(o.data_dir);
+  if (o.storage.is_etcd())
+    g.log.write(LogLevel::kInfo, cat("objects are in etcd: ", join(o.storage.etcd_servers, ",")));
+  auto store = o.storage.is_etcd()
+                   ? open_etcd(o.storage, o.event_ttl, g.log.lines(LogLevel::kWarning))
+                   : open_store(o.data_dir);
   if (auto ok = take(std::move(store), g.store); !ok) return ok;
+  if (store::is_half_copied(*g.store))
+    return fail(bad_request(
+        "a copy into this store was begun and not finished: run `cardea store copy` again"));
   std::vector<std::string> names = o.serving.cert_sans;
   names.push_back(advertised(o));
   names.push_back(o.serving.external_hostname);

@@ -1,14 +1,98 @@
 #include "app/store_command.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <filesystem>
 
 #include "app/command_line.h"
+#include "app/storage.h"
 #include "base/strings.h"
+#include "rest/controllers/controllers.h"
 #include "rest/unreadable_records.h"
+#include "store/copy.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace cardea::app {
+namespace {
+
+// Keys that an engine or a running server makes for itself.
+const std::vector<std::string> kOwnKeys{"/cardea/mark", "/cardea/compaction", "/cardea/barrier",
+                                        "/cardea/quiet", std::string(rest::kLiveServers)};
+
+// One side of a copy, as it is written: "sqlite:data", "etcd:https://10.0.0.1:2379,...".
+Result<std::unique_ptr<store::Store>> open_side(const std::string& where, StorageFlags flags,
+                                                bool must_exist) {
+  constexpr std::string_view kSqlite = "sqlite:", kEtcd = "etcd:";
+  if (where.starts_with(kSqlite)) {
+    const std::string folder = store_folder(where.substr(kSqlite.size()));
+    std::error_code error;
+    if (must_exist && !std::filesystem::exists(folder + "/cardea.db", error))
+      return fail(bad_request(cat("there is no database in `", folder, "`")));
+    std::filesystem::create_directories(std::filesystem::path(folder).parent_path(), error);
+    if (error) return fail(internal_error(cat("cannot make `", folder, "`: ", error.message())));
+    return store::open_sqlite_store({.directory = folder, .history = {}, .vfs = {}});
+  }
+  if (!where.starts_with(kEtcd))
+    return fail(bad_request(cat("`", where, "` is neither sqlite:DIR nor etcd:URL,...")));
+  flags.servers = {where.substr(kEtcd.size())};
+  auto options = read_storage(flags);
+  if (!options) return fail(options.error());
+  options->etcd_compaction_interval = std::chrono::milliseconds(0);
+  return open_etcd(*options, std::chrono::hours(1),
+                   [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
+}
+
+// One line that is written over on a terminal, else one for every hundred thousand records.
+void show_progress(std::uint64_t done, std::uint64_t all) {
+  static const bool is_terminal = isatty(STDERR_FILENO) != 0;
+  bool is_due = done == all || done % (is_terminal ? 1'000 : 100'000) == 0;
+  if (!is_due) return;
+  std::fprintf(stderr, "%s%llu of %llu records%s", is_terminal ? "\r" : "",
+               static_cast<unsigned long long>(done), static_cast<unsigned long long>(all),
+               is_terminal && done != all ? "" : "\n");
+}
+
+}  // namespace
+
+int store_copy_command(int argc, char** argv) {
+  std::string from, to;
+  StorageFlags flags;
+  CommandLine line(
+      {"store copy",
+       "Copies all objects from one store to another: SQLite in a data folder, or etcd. Stop the "
+       "servers of both first. The target must be empty; a copy that was interrupted goes on when "
+       "the command is run again, and no server starts on it before it is whole. At the end both "
+       "are read and compared. Objects keep everything but their resourceVersions. Exits with 0, "
+       "and with 2 when the copy is not whole.",
+       {"store copy --from sqlite:DIR|etcd:URL,... --to sqlite:DIR|etcd:URL,... [flags]"},
+       {"cardea store copy --from sqlite:data --to etcd:https://10.0.0.1:2379 --etcd-cafile ca.crt",
+        "cardea store copy --from etcd:http://127.0.0.1:2379 --to sqlite:data"}});
+  line.value("--from", from, "STORE", "where the objects are; DIR is the server's --data-dir");
+  line.value("--to", to, "STORE", "where they go");
+  line.begin_group("etcd");
+  line.value("--etcd-prefix", flags.prefix, "PREFIX", "as for `serve` (default: /registry)");
+  line.value("--etcd-cafile", flags.ca_file, "FILE", "as for `serve`");
+  line.value("--etcd-certfile", flags.certificate_file, "FILE", "as for `serve`");
+  line.value("--etcd-keyfile", flags.key_file, "FILE", "as for `serve`");
+  if (auto status = line.read(argc, argv)) return *status;
+  if (from.empty() || to.empty()) return line.misuse("`--from` and `--to` are required");
+  if (from == to) return line.misuse("`--from` and `--to` are the same");
+  auto source = open_side(from, flags, true);
+  if (!source) return line.failed(cat(from, ": ", source.error().message));
+  auto target = open_side(to, flags, false);
+  if (!target) return line.failed(cat(to, ": ", target.error().message));
+  std::vector<std::string> left_out = kOwnKeys;
+  // A server that is alone knows from the services which ports are given out.
+  if ((*target)->is_always_fresh()) left_out.emplace_back("/cardea/nodeports/");
+  auto copied = store::copy_store(**source, **target,
+                                  {.left_out = left_out, .progress = show_progress});
+  if (!copied) return line.failed(copied.error().message);
+  std::puts(cat(copied->records, " records, ", copied->written, " of them written now, sha256 ",
+                copied->hash)
+                .c_str());
+  return 0;
+}
 
 int store_verify_command(int argc, char** argv) {
   CommandLine line({"store verify",
@@ -19,7 +103,7 @@ int store_verify_command(int argc, char** argv) {
   std::string data_dir = "data";
   line.value("--data-dir", data_dir, "DIR", "the server's folder (default: data)");
   if (auto status = line.read(argc, argv)) return *status;
-  const std::string folder = (std::filesystem::path(data_dir) / "store").string();
+  const std::string folder = store_folder(data_dir);
   auto checked = store::verify_sqlite_store(
       folder, [](std::string_view value) { return rest::flaw_of_stored(value); });
   if (!checked) {

@@ -10,7 +10,7 @@
 namespace cardea {
 namespace {
 
-constexpr std::string_view kNames[] = {"error", "warning", "info", "debug"};
+constexpr std::string_view kNames[] = {"error", "warning", "info", "debug", "debug"};
 
 // `text` on one line: each control character, and each byte beyond ASCII of a text that is no
 // UTF-8, by its number in the form that `number` prints. JSON also escapes quotes.

@@ -10,7 +10,8 @@
 
 namespace cardea {
 
-enum class LogLevel : std::uint8_t { kError, kWarning, kInfo, kDebug };
+// kRequest: single requests, which are many.
+enum class LogLevel : std::uint8_t { kError, kWarning, kInfo, kDebug, kRequest };
 enum class LogFormat : std::uint8_t { kText, kJson };
 
 // What the program tells the people who run it: one line per event, with the time, a level, a

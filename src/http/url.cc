@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "http/message.h"
 
 namespace cardea::http {
 namespace {
@@ -58,6 +59,22 @@ Result<Url> parse_url(std::string_view text) {
     url.port = static_cast<std::uint16_t>(*number);
   }
   return url;
+}
+
+std::string escape_header_key(std::string_view key) {
+  constexpr char kHex[] = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : key) {
+    if (c != '%' && is_token(std::string_view(&c, 1))) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += kHex[byte >> 4];
+    out += kHex[byte & 15];
+  }
+  return out;
 }
 
 }  // namespace cardea::http

@@ -19,4 +19,7 @@ struct Url {
 // http or https, no user, no fragment.
 Result<Url> parse_url(std::string_view text);
 
+// A part of a header's name, as Go escapes it: what cannot stand there, and `%`, is %XX.
+std::string escape_header_key(std::string_view key);
+
 }  // namespace cardea::http

@@ -98,6 +98,7 @@ Result<Endpoint> parse_kubeconfig(std::string_view text, const std::string& fold
   if (!cluster) return fail(cluster.error());
   Endpoint upstream;
   if (auto ok = read_cluster(*cluster, folder, upstream); !ok) return fail(ok.error());
+  upstream.space = (*chosen)["namespace"].as_string();
   std::string_view name = (*chosen)["user"].as_string();
   if (name.empty()) return upstream;
   auto user = named(config, "users", "user", name);

@@ -17,6 +17,7 @@ struct Endpoint {
   std::string token;       // sent as a bearer token
   std::string token_file;  // the file of the token, read again when it changes
   std::string username, password;
+  std::string space = {};  // the namespace of the context; empty: none
 };
 
 // Reads the current context, or `context` when it is not empty. Files are relative to `folder`.

@@ -82,21 +82,23 @@ def as_text(users):
 
 @story.chapter
 def as_json(users):
-    with Cardea("-v", "1", "--log-format=json", f"--token-auth-file={users}") as server:
+    with Cardea("-v", "4", "--log-format=json", f"--token-auth-file={users}") as server:
         use(server)
         events = [json.loads(line) for line in lines_of(server, "forged")]
         for event in events:
             expect(list(event)[:3] == ["time", "level", "message"], f"{event}")
         request = next(e for e in events if e["message"] == "request" and e["status"] == "201" and e["user"] == "jane")
+        expect(int(request["microseconds"]) > 0, f"{request}")
         expect((request["level"], request["method"], request["path"]) == ("debug", "POST", "/api/v1/namespaces/default/secrets"), f"{request}")
 
 
 @story.chapter
 def by_default_requests_are_not_in_it(users):
-    with Cardea(f"--token-auth-file={users}") as server:
-        use(server)
-        lines = lines_of(server, "unable to authenticate")
-        expect(not any(" debug " in line for line in lines), f"{lines}")
+    for level in ("0", "3"):
+        with Cardea("-v", level, f"--token-auth-file={users}") as server:
+            use(server)
+            lines = lines_of(server, "unable to authenticate")
+            expect(not any(" debug request " in line for line in lines), f"{lines}")
 
 
 @story.chapter

@@ -79,5 +79,11 @@ def a_kube_apiserver_can_ask():
         tour(server.kubeconfig, binary(), "docs/webhook.md", server.base)
 
 
+@story.chapter
+def the_commands_answer():
+    with Cardea() as server:
+        tour(server.kubeconfig, binary(), "docs/commands.md", server.base)
+
+
 if __name__ == "__main__":
     story.main()

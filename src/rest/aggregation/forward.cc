@@ -6,6 +6,7 @@
 #include "authz/refusal.h"
 #include "base/strings.h"
 #include "http/relay.h"
+#include "http/url.h"
 #include "rest/audit_trail.h"
 #include "rest/pipeline/asked.h"
 #include "rest/pipeline/hops.h"
@@ -29,23 +30,6 @@ Answer unavailable() {
 // replaced.
 bool is_carried(std::string_view text) {
   return http::is_field_value(text) && trim(text) == text;
-}
-
-// As Go escapes what cannot be part of a header's name.
-std::string escaped_key(std::string_view key) {
-  constexpr char kHex[] = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : key) {
-    if (c != '%' && http::is_token(std::string_view(&c, 1))) {
-      out += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    out += '%';
-    out += kHex[byte >> 4];
-    out += kHex[byte & 15];
-  }
-  return out;
 }
 
 Error refused(const Call& call, std::string why) {
@@ -173,7 +157,8 @@ Result<http::Headers> headers_for_server(const http::Request& request, const aut
   if (!user.uid.empty()) add("X-Remote-Uid", user.uid);
   for (const std::string& group : user.groups) add("X-Remote-Group", group);
   for (const auto& [key, values] : user.extra)
-    for (const std::string& value : values) add(cat("X-Remote-Extra-", escaped_key(key)), value);
+    for (const std::string& value : values)
+      add(cat("X-Remote-Extra-", http::escape_header_key(key)), value);
   if (!is_exact) return fail(cannot);
   return out;
 }

@@ -20,12 +20,13 @@ AuthorizationResult result_of(const authz::Chain::Verdict& verdict) {
 }
 
 // Of a request: its path without the query, which may hold secrets, and neither headers nor body.
-Log::Fields log_fields(const http::Request& request, int status, const authn::Identity& identity,
-                       const authz::User& user) {
+Log::Fields log_fields(const http::Request& request, int status, std::chrono::nanoseconds took,
+                       const authn::Identity& identity, const authz::User& user) {
   Log::Fields fields{{"method", request.method},
                      {"path", request.path},
                      {"status", std::to_string(status)},
-                     {"user", user.name}};
+                     {"user", user.name},
+                     {"microseconds", std::to_string(took.count() / 1'000)}};
   auto add = [&fields](std::string_view key, const std::string& value) {
     if (!value.empty()) fields.push_back({key, value});
   };
@@ -121,8 +122,8 @@ Task<bool> Witness::saw(const Journey& j) {
   if (!j.acting) co_return true;
   if (j.acting->deputy) {
     const impersonation::Deputy& deputy = *j.acting->deputy;
-    if (watchers_.log && watchers_.log->has(LogLevel::kDebug))
-      watchers_.log->write(LogLevel::kDebug,
+    if (watchers_.log && watchers_.log->has(LogLevel::kRequest))
+      watchers_.log->write(LogLevel::kRequest,
                            cat(shown(deputy.sender), " is impersonating ", shown(j.acting->user)),
                            {{"mode", std::string(impersonation::mode_name(deputy.mode))}});
     if (trail_) trail_->impersonated(j.acting->user, j.acting->deputy->constraint());
@@ -158,10 +159,10 @@ void Witness::saw(const Call& call) {
 
 void Witness::log(const Journey& journey, int status) const {
   static const authz::User kNobody;
-  if (watchers_.log && watchers_.log->has(LogLevel::kDebug))
-    watchers_.log->write(
-        LogLevel::kDebug, "request",
-        log_fields(exchange_->request(), status, identity_of(journey), user ? *user : kNobody));
+  if (watchers_.log && watchers_.log->has(LogLevel::kRequest))
+    watchers_.log->write(LogLevel::kRequest, "request",
+                         log_fields(exchange_->request(), status, watch_.elapsed(),
+                                    identity_of(journey), user ? *user : kNobody));
 }
 
 void Witness::respond(Result<Answer> answer, const Journey& journey, const authz::RequestInfo& info,
