@@ -31,11 +31,15 @@ Result<Value> asked_user(KubeClient& server, const ServerChoice& choice) {
       if (info.has(member)) out.set(member, info[member]);
     return out;
   }
-  Value groups = Value::array();
-  for (const std::string& g : choice.groups) groups.push_back(g);
-  add_groups(groups, choice.user);
-  Value out = Value::object({{"user", choice.user}, {"groups", std::move(groups)}});
+  Value out = named_user(choice);
+  add_groups(out.member("groups"), choice.user);
+  return out;
+}
+
+Value named_user(const ServerChoice& choice) {
+  Value out = Value::object({{"user", choice.user}});
   if (!choice.uid.empty()) out.set("uid", choice.uid);
+  for (const std::string& g : choice.groups) out.member("groups").push_back(g);
   for (const std::string& e : choice.extra) {
     std::size_t equals = e.find('=');
     out.member("extra").member(e.substr(0, equals)).push_back(e.substr(equals + 1));

@@ -7,6 +7,9 @@ namespace cardea::app {
 // with the groups that authentication would add; else the caller.
 Result<json::Value> asked_user(KubeClient& server, const ServerChoice& choice);
 
+// The user that --as and its companions name, and nothing else.
+json::Value named_user(const ServerChoice& choice);
+
 // The same server with the caller's own credentials alone: a review names the user, and nobody has
 // to be impersonated.
 ServerChoice without_user(const ServerChoice& choice);

@@ -4,6 +4,7 @@
 
 #include "app/asked_user.h"
 #include "app/command_line.h"
+#include "app/impersonation_plan.h"
 #include "app/known_resources.h"
 #include "app/output.h"
 #include "app/question.h"
@@ -24,6 +25,9 @@ struct Options {
   Question question;
   ServerChoice server;
   std::string output = "table", object_file, old_file;
+  bool impersonation = false;
+  std::string sender;  // who would impersonate; empty: the caller
+  std::vector<std::string> sender_groups;
 };
 
 About about() {
@@ -31,12 +35,16 @@ About about() {
           "Explains a decision: the answer of each authorizer in the order in which they are "
           "asked, the conditions, and the rules that come close. With --as it is about another "
           "user; the caller needs the permission to create accessexplanationreviews, and none to "
-          "impersonate. With --filename conditions are settled for that object. Exits with 0 for "
-          "yes, 1 for no, 3 for `yes, if`, and 2 when the server cannot be asked.",
+          "impersonate. With --filename conditions are settled for that object. With "
+          "--impersonation the command tells instead what --sender (default: you) needs to make "
+          "the request in the name of --as: every permission of every mode, and the smallest rules "
+          "that are missing. Exits with 0 for yes, 1 for no, 3 for `yes, if`, and 2 when the "
+          "server cannot be asked.",
           {"explain VERB RESOURCE[.VERSION[.GROUP]][/SUBRESOURCE] [NAME] [flags]",
            "explain VERB /PATH [flags]"},
           {"cardea explain delete pods -n shop --as jane --as-group dev",
-           "cardea explain create persistentvolumes --as alice -f volume.yaml"}};
+           "cardea explain create persistentvolumes --as alice -f volume.yaml",
+           "cardea explain list pods --as jane --impersonation --sender carol"}};
 }
 
 Result<void> add_object(Value& spec, const char* member, const std::string& file) {
@@ -104,6 +112,38 @@ Result<Value> ask(KubeClient& server, const Options& o) {
   return (*answer)["status"];
 }
 
+Result<Value> ask_about_impersonation(KubeClient& server, const Options& o) {
+  auto asked = attributes_of(server, o.question);
+  if (!asked) return fail(asked.error());
+  ServerChoice sender;
+  sender.user = o.sender;
+  sender.groups = o.sender_groups;
+  auto spec = asked_user(server, sender);
+  if (!spec) return fail(spec.error());
+  spec->set(asked->member, std::move(asked->value));
+  spec->set("impersonate", named_user(o.server));
+  auto answer = server.review("access.cardea.dev/v1alpha1", "ImpersonationReview",
+                              std::move(*spec));
+  if (!answer) return fail(answer.error());
+  return (*answer)["status"];
+}
+
+int explain_impersonation(KubeClient& server, const Options& o, const CommandLine& line) {
+  auto status = ask_about_impersonation(server, o);
+  if (!status) return line.failed(status.error().message);
+  if (!print_document(o.output, *status)) std::fputs(impersonation_text(*status).c_str(), stdout);
+  return (*status)["allowed"].as_bool() ? 0 : 1;
+}
+
+std::string problem(const Options& o) {
+  if (std::string wrong = problem_of(o.question); !wrong.empty()) return wrong;
+  if (std::string wrong = problem_of(o.server); !wrong.empty()) return wrong;
+  if (o.impersonation && o.server.user.empty()) return "`--impersonation` needs `--as`";
+  if (!o.impersonation && !o.sender.empty()) return "`--sender` needs `--impersonation`";
+  if (o.sender.empty() && !o.sender_groups.empty()) return "`--sender-group` needs `--sender`";
+  return "";
+}
+
 }  // namespace
 
 int explain_command(int argc, char** argv) {
@@ -115,12 +155,15 @@ int explain_command(int argc, char** argv) {
   line.value("--old", o.old_file, "FILE", "the object before an update, or the one to delete");
   declare_output(line, o.output);
   declare_user(line, o.server);
+  line.flag("--impersonation", o.impersonation, "explains who may act as that user");
+  line.value("--sender", o.sender, "USER", "who would act as that user (default: you)");
+  line.values("--sender-group", o.sender_groups, "GROUP", "a group of --sender; may be repeated");
   declare_server(line, o.server);
   if (auto status = line.read(argc, argv)) return *status;
-  if (std::string wrong = problem_of(o.question); !wrong.empty()) return line.misuse(wrong);
-  if (std::string wrong = problem_of(o.server); !wrong.empty()) return line.misuse(wrong);
+  if (std::string wrong = problem(o); !wrong.empty()) return line.misuse(wrong);
   auto server = KubeClient::make(without_user(o.server));
   if (!server) return line.failed(server.error().message);
+  if (o.impersonation) return explain_impersonation(**server, o, line);
   auto status = ask(**server, o);
   if (!status) return line.failed(status.error().message);
   if (!print_document(o.output, *status)) print(*status);

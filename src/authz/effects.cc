@@ -50,6 +50,8 @@ constexpr EffectRow kRows[] = {
      "subjectaccessreviews", ""},
     {"create", kOwnGroup, "accessexplanationreviews", "", "create", kReviewGroup,
      "subjectaccessreviews", ""},
+    {"create", kOwnGroup, "impersonationreviews", "", "create", kReviewGroup,
+     "subjectaccessreviews", ""},
     {"create", kPolicyGroup, "subjectaccessreviews", "", "create", kReviewGroup, "", ""},
     {"create", kReviewGroup, "subjectaccessreviews", "", "create", kPolicyGroup, "", ""},
     {"create", kPolicyGroup, "resourceaccessreviews", "", "create", kOwnGroup, "", ""},

@@ -144,6 +144,11 @@ bool Attempt::has_question() const {
   return false;
 }
 
+bool Attempt::is_probe() const {
+  Step step = step_of(at_);
+  return step == Step::kGroupProbe || step == Step::kExtraProbe;
+}
+
 // Whether a probe was allowed for what the step asks about one by one.
 bool Attempt::is_covered(Step step) const {
   return (step == Step::kGroups && groups_are_covered_) ||

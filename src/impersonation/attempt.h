@@ -63,6 +63,14 @@ class Attempt {
   void keep(authz::Decision conditional) { open_ = std::move(conditional); }
   std::optional<authz::Decision> take_kept() { return std::exchange(open_, std::nullopt); }
 
+  // Whether the question is about all groups, or all of extra, at once: a refusal refuses nothing,
+  // each is asked about instead. And whether it is about one that such a question has covered: then
+  // only a denial refuses.
+  bool is_probe() const;
+  bool is_covered() const { return is_covered(step_of(at_)); }
+  // Why the last mode was refused without a question; empty when none was.
+  const std::string& flaw() const { return flaw_; }
+
   // The request as the impersonated user. For conditions.
   const authz::Attributes& impersonated_request() const { return to_be_; }
   const authz::User& asked() const { return asked_; }

@@ -1,6 +1,7 @@
 #include "impersonation/impersonation.h"
 
 #include "authz/conditions.h"
+#include "impersonation/settle.h"
 
 namespace cardea::impersonation {
 
@@ -89,6 +90,22 @@ bool Impersonator::advance(const authz::Chain& chain, Attempt& attempt,
   return true;
 }
 
+Task<Decision> settle(std::shared_ptr<const authz::Chain> chain, const Attempt& attempt,
+                      Decision decision) {
+  if (decision.kind != Decision::Kind::kConditional) co_return decision;
+  const authz::Attributes& question = *attempt.question();
+  authz::ConditionData data{.group = question.api_group,
+                            .version = question.api_version,
+                            .resource = question.resource,
+                            .subresource = question.subresource,
+                            .namespace_name = question.namespace_name,
+                            .name = question.name,
+                            .user = &question.user,
+                            .impersonated = &attempt.impersonated_request()};
+  Decision settled = co_await chain->evaluate(std::move(decision), data);
+  co_return authz::folded(std::move(settled));
+}
+
 Task<bool> Impersonator::finish(std::shared_ptr<const authz::Chain> chain, Attempt& attempt,
                                 authz::Asking asking) const {
   while (const authz::Attributes* question = attempt.question()) {
@@ -97,20 +114,9 @@ Task<bool> Impersonator::finish(std::shared_ptr<const authz::Chain> chain, Attem
       authz::Chain::Verdict verdict = co_await chain->authorize(*question, asking);
       decision = std::move(verdict.decision);
     }
-    if (decision->kind == Decision::Kind::kConditional) {
-      authz::ConditionData data{.group = question->api_group,
-                                .version = question->api_version,
-                                .resource = question->resource,
-                                .subresource = question->subresource,
-                                .namespace_name = question->namespace_name,
-                                .name = question->name,
-                                .user = &question->user,
-                                .impersonated = &attempt.impersonated_request()};
-      Decision settled = co_await chain->evaluate(std::move(*decision), data);
-      decision = std::move(settled);
-    }
-    // What is still conditional now allows nothing.
-    if (!take(attempt, *decision)) attempt.answer(authz::folded(std::move(*decision)));
+    Decision settled = co_await settle(chain, attempt, std::move(*decision));
+    bool taken = take(attempt, settled);
+    CARDEA_CHECK(taken);
     bool is_settled = advance(*chain, attempt, asking);
     if (is_settled) break;
   }

@@ -74,6 +74,7 @@ struct Services {
   std::uint32_t min_request_timeout = 1800;    // seconds: a watch without a timeout ends after this
                                                // to twice this; 0: it does not end
   bool conditional_authorization = false;      // whether requests may be allowed under conditions
+  bool constrained_impersonation = true;       // whether impersonation has modes
   const FieldPermissions* field_permissions = nullptr;  // null: the verb of a request decides about
                                                         // all fields
   const ConditionSeal& condition_seal;                  // of conditions that leave the server

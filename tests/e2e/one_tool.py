@@ -5,6 +5,7 @@ They share flags, exit statuses (0 yes, 1 no, 2 cannot tell, 3 yes if) and forms
 import base64
 import json
 import os
+import re
 import subprocess
 import tempfile
 import time
@@ -127,6 +128,26 @@ def explain(w):
     expect(code == 2 and "broken.yaml" in err, err)
     code, _, err = w.run("explain", "get", "pods", token="token-eve")
     expect(code == 2 and "403" in err, f"who may not ask is told so: {code} {err}")
+
+
+@story.chapter
+def impersonation_is_planned(w):
+    """The example of docs/impersonation.md, with the answer that the page shows."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "impersonation.md"), encoding="utf-8") as page:
+        text = page.read()
+    for document in re.search(r"```yaml\n(.*?)```", text, re.S)[1].split("---\n"):
+        kind = re.search(r"kind: (\w+)", document)[1]
+        namespace = "namespaces/default/" if kind.startswith("Role") else ""
+        status, _, said = w.server.request("POST", f"/apis/rbac.authorization.k8s.io/v1/{namespace}{kind.lower()}s", document, {"Content-Type": "application/yaml"})
+        expect(status == 201, f"{kind}: {status} {said}")
+    command = re.search(r"`cardea (explain [^`]* --impersonation [^`]*)`", text)[1]
+    code, out, err = w.run(*command.split())
+    expect(code == 1 and f"```\n{out}```" in text, f"{code} {out} {err}")
+    code, out, _ = w.run("explain", "list", "pods", "-n", "default", "--as", "jane", "--impersonation", "--sender", "carol")
+    expect(code == 0 and out.startswith("yes, in the mode user-info\n"), f"{code} {out}")
+    code, out, _ = w.run("explain", "list", "pods", "--as", "jane", "--impersonation", "-o", "json")
+    expect(code == 0 and json.loads(out)["allowed"], out)
+    expect(w.run("explain", "list", "pods", "--impersonation")[0] == 2, "somebody must be impersonated")
 
 
 @story.chapter

@@ -81,8 +81,9 @@ TEST(CompiledRole, AReviewThatIsTakenAwayIsNotAskedInAnotherForm) {
   };
   for (const char* word : {"-resourceaccessreviews", "-resourceaccessreview"})
     EXPECT_FALSE(allows_kind({"*", word}, "localresourceaccessreviews")) << word;
-  for (const char* form : {"localsubjectaccessreviews", "batchsubjectaccessreviews",
-                           "accessexplanationreviews", "subjectrulesreviews"})
+  for (const char* form :
+       {"localsubjectaccessreviews", "batchsubjectaccessreviews", "accessexplanationreviews",
+        "impersonationreviews", "subjectrulesreviews"})
     EXPECT_FALSE(allows_kind({"*", "-subjectaccessreviews"}, form)) << form;
   EXPECT_TRUE(allows_kind({"*", "-resourceaccessreviews"}, "localsubjectaccessreviews"));
   EXPECT_TRUE(allows_kind({"*", "-localresourceaccessreviews"}, "resourceaccessreviews"));

@@ -60,6 +60,7 @@ constexpr struct {
                     {"localsubjectaccessreviews", "subjectaccessreviews"},
                     {"batchsubjectaccessreviews", "subjectaccessreviews"},
                     {"accessexplanationreviews", "subjectaccessreviews"},
+                    {"impersonationreviews", "subjectaccessreviews"},
                     {"subjectrulesreviews", "subjectaccessreviews"}};
 
 }  // namespace

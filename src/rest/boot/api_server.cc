@@ -216,6 +216,7 @@ void ApiServer::set_services(const Parts& parts) {
                .staleness = parts.authorization_staleness,
                .min_request_timeout = parts.min_request_timeout,
                .conditional_authorization = features_.conditional_authorization,
+               .constrained_impersonation = features_.constrained_impersonation,
                .field_permissions = features_.fine_grained_authorization ? field_permissions_.get()
                                                                          : nullptr,
                .condition_seal = condition_seal_,

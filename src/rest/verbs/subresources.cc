@@ -36,6 +36,7 @@ constexpr Row kUnstored[] = {
     {"batchsubjectaccessreviews", review_batch},
     {"resourceaccessreviews", review_who_can},
     {"accessexplanationreviews", review_explanation},
+    {"impersonationreviews", review_impersonation},
     {"expressionreviews", review_expression},
     {"authorizationconditionsreviews", review_conditions},
 };

@@ -23,8 +23,10 @@ Task<Result<Answer>> review_own_rules(Call& call);     // SelfSubjectRulesReview
 Task<Result<Answer>> review_batch(Call& call);         // BatchSubjectAccessReview: up to a thousand
                                                        // questions
 Task<Result<Answer>> review_who_can(Call& call);  // ResourceAccessReview: which subjects may do it
-Task<Result<Answer>> review_explanation(Call& call);  // AccessExplanationReview: what each
-                                                      // authorizer says
+Task<Result<Answer>> review_explanation(Call& call);    // AccessExplanationReview: what each
+                                                        // authorizer says
+Task<Result<Answer>> review_impersonation(Call& call);  // ImpersonationReview: what acting as
+                                                        // another user needs
 Task<Result<Answer>> review_expression(Call& call);  // ExpressionReview: the value of an expression
 Task<Result<Answer>> review_conditions(Call& call);  // AuthorizationConditionsReview: do these
                                                      // conditions hold
