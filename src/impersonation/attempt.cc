@@ -187,6 +187,7 @@ void Attempt::answer(Decision decision) {
   } else if (!is_allowed && (!is_covered(step) || decision.kind == Decision::Kind::kDeny)) {
     return refuse(std::move(decision));
   }
+  if (step == Step::kName) granted_ = std::move(decision.reason);
   advance();
   ask_next();
 }
@@ -211,6 +212,7 @@ void Attempt::refuse(Decision decision) {
     refused_at_ = at_;
     refusal_ = std::move(decision);
   }
+  if (at_.mode == Mode::kLegacy && step_of(at_) != Step::kName) lacking_ = at_;
   begin(static_cast<std::size_t>(at_.mode) + 1);
 }
 
@@ -306,8 +308,25 @@ Error Attempt::refusal() {
   Error out = authz::forbidden(*question_, rules_ == Rules::kConstrained
                                                ? error_and_reason(refusal_)
                                                : refusal_.reason.text());
+  if (lacking_ && rules_ == Rules::kConstrained) tell_lacking(out);
   question_.reset();
   return out;
+}
+
+// The message is about the first mode. Whoever holds the old verb for this user, and lacks it for a
+// part, learns about that part.
+void Attempt::tell_lacking(Error& error) {
+  put(*lacking_);
+  const Attributes& q = *question_;
+  ErrorDetails details = error.details ? *error.details : ErrorDetails();
+  details.causes.push_back(
+      {.reason = "ImpersonationGrantMissing",
+       .message = cat("of the verb \"impersonate\" only this is missing: resource ",
+                      quoted(q.subresource.empty() ? std::string(q.resource)
+                                                   : cat(q.resource, "/", q.subresource)),
+                      " in API group ", quoted(q.api_group), ", name ", quoted(q.name)),
+       .field = ""});
+  error.details = std::make_shared<const ErrorDetails>(std::move(details));
 }
 
 User Attempt::take_user() {

@@ -78,6 +78,10 @@ class Attempt {
   Mode mode() const { return at_.mode; }
 
   bool is_allowed() const { return !question_ && is_allowed_; }
+  // Why the sender may be this user, in the mode that allowed; for audit.
+  const authz::Explanation& granted() const { return granted_; }
+  // The mode whose refusal is told, and the reason of its authorizers.
+  Mode refused_mode() const { return refused_at_ ? refused_at_->mode : at_.mode; }
   // The time since the last question was answered, or since the beginning; and until then. The
   // clock is read once for each question.
   std::chrono::nanoseconds lap() { return clock_.lap(); }
@@ -123,6 +127,7 @@ class Attempt {
   void advance();
   void refuse(authz::Decision decision);
   void put(const Place& place);
+  void tell_lacking(Error& error);
   std::string_view on_verb(Mode mode);
   const authz::User& asking_user(Mode mode);
 
@@ -141,6 +146,8 @@ class Attempt {
   std::string flaw_;                                              // why
   std::optional<authz::Attributes> question_;
   std::optional<Place> refused_at_;
+  std::optional<Place> lacking_;  // where the old verb failed after it was granted for the name
+  authz::Explanation granted_;    // of the last question about the name
   authz::Decision refusal_;
   std::array<char, 96> verb_;
   std::string long_verb_;

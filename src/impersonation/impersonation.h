@@ -19,6 +19,7 @@ namespace cardea::impersonation {
 struct Deputy {
   authz::User sender;
   Mode mode = Mode::kLegacy;
+  authz::Explanation granted = {};  // why the sender may be that user
   std::string_view constraint() const { return impersonation::constraint(mode); }
 };
 

@@ -179,6 +179,22 @@ TEST(Impersonation, TellsTheFirstRefusalAndNeverThatOfTheOldVerb) {
             "\"users\" in API group \"\" at the cluster scope");
 }
 
+TEST(Impersonation, TellsWhoHoldsTheOldVerbWhichPartIsMissing) {
+  auto all_but_extra = [](const Attributes& a) {
+    return a.verb == "impersonate" && a.resource != "userextras";
+  };
+  User asked{.name = "jane", .groups = {"g"}, .extra = {{"a.io/scope", {"view"}}}};
+  Outcome o = attempt(all_but_extra, asked);
+  ASSERT_FALSE(o.user);
+  EXPECT_THAT(o.user.error().message, HasSubstr("impersonate-on:user-info:list"));
+  ASSERT_EQ(o.user.error().details->causes.size(), 1u);
+  EXPECT_THAT(o.user.error().details->causes[0].message,
+              HasSubstr("resource \"userextras/a.io/scope\" in API group "
+                        "\"authentication.k8s.io\", name \"view\""));
+  // Somebody without the verb for that user learns nothing more.
+  EXPECT_THAT(attempt(nothing, asked).user.error().details->causes, IsEmpty());
+}
+
 TEST(Impersonation, AnErrorIsNeverAnAllow) {
   Outcome o = attempt(everything, {.name = "broken"});
   ASSERT_FALSE(o.user);

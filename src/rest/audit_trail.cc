@@ -161,8 +161,19 @@ Task<bool> AuditTrail::received(net::Loop& loop) {
   co_return kept;
 }
 
-void AuditTrail::impersonated(const authz::User& user, std::string_view constraint) {
+void AuditTrail::refused_to_impersonate(std::string_view user, std::string_view mode,
+                                        std::string_view why) {
   if (treatment_.level == Level::kNone) return;
+  annotate("impersonation.cardea.dev/requested-user", user);
+  annotate("impersonation.cardea.dev/refused-mode", mode);
+  annotate("impersonation.cardea.dev/refusal", why);
+}
+
+void AuditTrail::impersonated(const authz::User& user, std::string_view constraint,
+                              const authz::Explanation& granted) {
+  if (treatment_.level == Level::kNone) return;
+  if (std::string why = granted.text(); !why.empty())
+    annotate("impersonation.cardea.dev/granted-by", why);
   draft_.impersonated = std::make_shared<const authz::User>(user);
   draft_.impersonation_constraint = constraint;
 }

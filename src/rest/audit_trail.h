@@ -42,7 +42,9 @@ class AuditTrail {
   // not be recorded.
   Task<bool> received(net::Loop& loop);
 
-  void impersonated(const authz::User& user, std::string_view constraint);
+  void refused_to_impersonate(std::string_view user, std::string_view mode, std::string_view why);
+  void impersonated(const authz::User& user, std::string_view constraint,
+                    const authz::Explanation& granted);
   void authorized(const authz::Chain::Verdict& verdict);
   // The same for a decision that replaces an earlier one.
   void authorized_again(const authz::Chain::Verdict& verdict);

@@ -139,6 +139,10 @@ def what_events_tell(folder):
         done("as", "GET", f"{NAMESPACE}/configmaps", headers={"Impersonate-User": "jane", "Impersonate-Group": "dev"})
         event = last(f.log, "as")
         expect(event["user"]["username"] == "boss" and event["impersonatedUser"]["username"] == "jane", event)
+        expect(send(server, "GET", f"{NAMESPACE}/configmaps", token="jane", headers={"Audit-Id": "as-boss", "Impersonate-User": "boss"})[0] == 403, "jane is not boss")
+        said = last(f.log, "as-boss")["annotations"]
+        expect(said["impersonation.cardea.dev/requested-user"] == "boss" and said["impersonation.cardea.dev/refused-mode"] == "user-info", said)
+        expect("cannot impersonate-on:user-info:list" in said["impersonation.cardea.dev/refusal"], said)
 
         done("account", "POST", f"{NAMESPACE}/serviceaccounts", {"metadata": {"name": "robot"}})
         token = done("issue", "POST", f"{NAMESPACE}/serviceaccounts/robot/token", {"spec": {}})[2]["status"]["token"]

@@ -6,7 +6,7 @@ namespace cardea::rest::pipeline {
 
 Task<Result<Acting>> act(const Services& services, const impersonation::Impersonator& impersonator,
                          http::Exchange& exchange, const authz::RequestInfo& info,
-                         authz::User& sender) {
+                         authz::User& sender, std::optional<RefusedImpersonation>& refused) {
   http::Headers& headers = exchange.request().headers;
   const bool is_constrained = impersonator.rules() == impersonation::Attempt::Rules::kConstrained;
   Result<std::optional<authz::User>> wanted = impersonation::requested_user(headers,
@@ -24,10 +24,12 @@ Task<Result<Acting>> act(const Services& services, const impersonation::Imperson
     bool back = co_await continue_on(exchange.loop());
     (void)back;
   }
+  if (!attempt.is_allowed()) refused = {attempt.asked().name, attempt.refused_mode()};
   Result<authz::User> other = impersonator.outcome(attempt);
   if (!other) co_return fail(other.error());
-  co_return Acting{std::move(*other),
-                   impersonation::Deputy{.sender = std::move(sender), .mode = attempt.mode()}};
+  co_return Acting{std::move(*other), impersonation::Deputy{.sender = std::move(sender),
+                                                            .mode = attempt.mode(),
+                                                            .granted = attempt.granted()}};
 }
 
 }  // namespace cardea::rest::pipeline

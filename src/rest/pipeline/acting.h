@@ -13,10 +13,16 @@ struct Acting {
                                                      // another user
 };
 
+// A user that the sender may not act for. For audit.
+struct RefusedImpersonation {
+  std::string user;
+  impersonation::Mode mode = impersonation::Mode::kLegacy;  // the one whose refusal is told
+};
+
 // `sender`, unless headers name another user; then that user, if the sender may act for it. On
-// success `sender` is moved from.
+// success `sender` is moved from. `refused` is set when the sender may not.
 Task<Result<Acting>> act(const Services& services, const impersonation::Impersonator& impersonator,
                          http::Exchange& exchange, const authz::RequestInfo& info,
-                         authz::User& sender);
+                         authz::User& sender, std::optional<RefusedImpersonation>& refused);
 
 }  // namespace cardea::rest::pipeline

@@ -104,7 +104,8 @@ Task<bool> travel(Stations stations, http::Exchange& exchange, Journey& j) {
     }
 
     Result<Acting> acting = co_await act(stations.services, stations.impersonator, exchange,
-                                         j.asked->info, j.recognised->identity.user);
+                                         j.asked->info, j.recognised->identity.user,
+                                         j.refused_impersonation);
     if (!acting) {
       j.end = End{fail(acting.error()), true};
       co_return true;

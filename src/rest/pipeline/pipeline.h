@@ -50,8 +50,9 @@ struct Journey {
   fairness::Seat seat;  // empty for the server's own requests, and for connections
   std::optional<Decided> decided;
   std::optional<End> end;
-  std::string why_unrecognised;  // for logs, never for the client
-  std::shared_ptr<Sent> sent;    // where it may be asked again
+  std::string why_unrecognised;                               // for logs, never for the client
+  std::optional<RefusedImpersonation> refused_impersonation;  // for audit
+  std::shared_ptr<Sent> sent;                                 // where it may be asked again
 
   // The user of the credentials, also when the request impersonates another user.
   const authz::User& sender() const;

@@ -119,6 +119,10 @@ Task<bool> Witness::saw(const Journey& j) {
     if (!is_recorded) co_return false;
   }
   is_refusal = j.end && j.end->is_refusal;
+  if (trail_ && j.refused_impersonation && !j.end->answer)
+    trail_->refused_to_impersonate(j.refused_impersonation->user,
+                                   impersonation::mode_name(j.refused_impersonation->mode),
+                                   j.end->answer.error().message);
   if (!j.acting) co_return true;
   if (j.acting->deputy) {
     const impersonation::Deputy& deputy = *j.acting->deputy;
@@ -126,7 +130,7 @@ Task<bool> Witness::saw(const Journey& j) {
       watchers_.log->write(LogLevel::kRequest,
                            cat(shown(deputy.sender), " is impersonating ", shown(j.acting->user)),
                            {{"mode", std::string(impersonation::mode_name(deputy.mode))}});
-    if (trail_) trail_->impersonated(j.acting->user, j.acting->deputy->constraint());
+    if (trail_) trail_->impersonated(j.acting->user, deputy.constraint(), deputy.granted);
   }
   if (!j.decided) co_return true;  // it was refused before
   services_.metrics.count_authorization(result_of(j.decided->verdict), j.decided->took);

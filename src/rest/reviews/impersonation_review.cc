@@ -101,9 +101,8 @@ Value missing_grant(const PlannedQuestion& q) {
 }
 
 Value shown_mode(const PlannedMode& mode) {
-  const bool is_legacy = mode.mode == impersonation::Mode::kLegacy;
-  Value out = Value::object({{"mode", is_legacy ? "legacy" : impersonation::mode_name(mode.mode)},
-                             {"allowed", mode.is_allowed()}});
+  Value out = Value::object(
+      {{"mode", impersonation::mode_name(mode.mode)}, {"allowed", mode.is_allowed()}});
   set_given(out, "reason", mode.flaw);
   Value missing = Value::array();
   for (const PlannedQuestion& q : mode.questions) {
