@@ -442,14 +442,30 @@ def builtins(world):
     world.allow("editor", "", ["pods/binding", "namespaces/x"], ["granular:nodeAssignment"])
     status, answer = world.send("editor", "POST", "/api/v1/namespaces/default/pods/p/binding", binding)
     expect(status == 201, f"a scheduler that has it: {status} {answer}")
-    # A verb that is in no schema protects nothing, and a warning says so.
-    status, headers, _ = world.server.request("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets", {
-        "metadata": {"name": "odd"}, "spec": {"uncoveredPermissions": ["granular:noSuchThing"]}})
-    expect(status == 201 and "no kind has this permission" in headers.get("Warning", ""), f"{status} {headers}")
+    # A verb that no schema produces would protect nothing.
+    for verb in ("granular:noSuchThing", "granular:labels(x)", "granular:label"):
+        status, _, answer = world.server.request("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets", {
+            "metadata": {"name": "odd"}, "spec": {"uncoveredPermissions": ["granular:labels", verb]}})
+        expect(status == 422 and "spec.uncoveredPermissions[1]" in answer["message"] and "no kind has this permission" in answer["message"], f"{status} {answer}")
     status, _, answer = world.server.request("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets", {
         "metadata": {"name": "wrong"}, "spec": {"uncoveredPermissions": ["label(x)", "granular:label(a b)", "granular:label(x"]}})
     expect(status == 422 and answer["message"].count("must be the verb of a field permission") == 3, f"{status} {answer}")
     world.admin("DELETE", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets/guarded")
+    # One key, and the others of its prefix are free.
+    world.admin("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets", {
+        "metadata": {"name": "one-key"}, "spec": {"uncoveredPermissions": ["granular:label(pod-security.kubernetes.io/enforce)"]}})
+    status, answer = world.send("editor", "PATCH", space, {"metadata": {"labels": {"pod-security.kubernetes.io/warn": "baseline"}}}, MERGE)
+    expect(status == 200, f"another key: {status} {answer}")
+    enforce = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "privileged"}}}
+    world.refused(world.send("editor", "PATCH", space, enforce, MERGE), "needs granular:label(pod-security.kubernetes.io/enforce) itself")
+    world.refused(world.send("editor", "POST", "/api/v1/namespaces", {"metadata": {"name": "n2", **enforce["metadata"]}}), "granular:label(pod-security.kubernetes.io/enforce)")
+    world.allow("editor", "", ["namespaces", "namespaces/prefix"], ["granular:label(pod-security.kubernetes.io)"])
+    world.refused(world.send("editor", "PATCH", space, enforce, MERGE), "granular:label(pod-security.kubernetes.io/enforce)")
+    world.allow("editor", "", ["namespaces", "namespaces/key"], ["granular:label(pod-security.kubernetes.io/enforce)"])
+    status, answer = world.send("editor", "PATCH", space, enforce, MERGE)
+    expect(status == 200, f"with the permission itself: {status} {answer}")
+    world.admin("PATCH", space, {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": None, "pod-security.kubernetes.io/warn": None}}}, MERGE)
+    world.admin("DELETE", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets/one-key")
     status, _ = world.send("editor", "PATCH", space, {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "privileged"}}}, MERGE)
     expect(status == 200, "without the set the label is one like any other")
 

@@ -1,9 +1,11 @@
 #include "rest/guards/uncovered_set_guard.h"
 
+#include <algorithm>
 #include <set>
 
 #include "authz/fields/uncovered.h"
 #include "base/strings.h"
+#include "json/field_error.h"
 #include "rest/call.h"
 
 namespace cardea::rest {
@@ -11,12 +13,23 @@ namespace {
 
 constexpr std::size_t kMostVerbs = 16, kMostKinds = 10;  // that one answer names
 
-std::string kinds_with(const catalog::Catalog& catalog, std::string_view name) {
+// Whether a permission can be asked for by this verb: with a parameter if it has one.
+bool has_verb(const catalog::Resource& r, std::string_view name, bool with_parameter) {
+  return r.permissions->has(name) &&
+         std::ranges::any_of(r.permissions->list(),
+                             [&](const schema::PermissionTree::Listed& listed) {
+                               return listed.permission->name == name &&
+                                      listed.permission->has_parameter() == with_parameter;
+                             });
+}
+
+std::string kinds_with(const catalog::Catalog& catalog, std::string_view name,
+                       bool with_parameter) {
   std::set<std::string> kinds;
   for (const catalog::Group& group : catalog.groups())
     for (const catalog::Version& version : group.versions)
       for (const catalog::Resource* r : version.resources)
-        if (!r->storage_prefix.empty() && r->permissions->has(name))
+        if (!r->storage_prefix.empty() && has_verb(*r, name, with_parameter))
           kinds.insert(cat(r->api_version(), " ", r->kind));
   std::string out;
   std::size_t shown = 0;
@@ -33,21 +46,30 @@ bool UncoveredSetGuard::applies(const catalog::Resource& r) const {
 }
 
 Task<Result<void>> UncoveredSetGuard::check(Call& call, WriteAttempt attempt) const {
-  std::size_t told = 0;
+  std::size_t told = 0, index = 0;
+  json::FieldErrors errors;
   for (const json::Value& verb : attempt.object["spec"]["uncoveredPermissions"].items()) {
+    const std::string at = cat("spec.uncoveredPermissions[", index++, "]");
     bool is_new = true;
     if (attempt.old)
       for (const json::Value& before : (*attempt.old)["spec"]["uncoveredPermissions"].items())
         is_new &= before != verb;
-    if (!is_new || told++ >= kMostVerbs) continue;
+    if (!is_new) continue;
     schema::ExcludedVerbs one;
     one.add(verb.as_string());
-    std::string kinds = kinds_with(*call.catalog, *one.names.begin());
-    call.warnings.push_back(
-        kinds.empty() ? cat(verb.as_string(), ": no kind has this permission")
-                      : cat("writing the fields of ", verb.as_string(),
-                            " now needs exactly this permission; kinds with such fields: ", kinds));
+    std::string kinds = kinds_with(*call.catalog, *one.names.begin(),
+                                   verb.as_string().contains('('));
+    if (kinds.empty())
+      errors.push_back(
+          json::invalid(at, verb, "no kind has this permission: the set would protect nothing"));
+    else if (told++ < kMostVerbs)
+      call.warnings.push_back(
+          cat("writing the fields of ", verb.as_string(),
+              " now needs exactly this permission; kinds with such fields: ", kinds));
   }
+  if (!errors.empty())
+    co_return fail(
+        json::invalid_object(call.resource->group, call.resource->kind, attempt.name, errors));
   co_return Result<void>();
 }
 

@@ -111,6 +111,34 @@ TEST_F(Widgets, ConfigurationExcludesByTheExactVerb) {
   EXPECT_FALSE(other.concern(*tree_));
 }
 
+TEST(PermissionTree, ConfigurationExcludesOneKeyOfAPrefix) {
+  constexpr std::string_view kText =
+      R"({"type":"object","properties":{"marks":{"type":"object",
+    "additionalProperties":{"type":"string",
+    "x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"mapKey",
+    "x-kubernetes-permission-parameter-treatment":"slash-delimited-prefix"}}}})";
+  SchemaSet set;
+  const Schema* schema = build_structural(set, parse(kText), nullptr);
+  auto tree = PermissionTree::of_custom(*schema);
+  ExcludedVerbs excluded;
+  excluded.add("granular:label(a.com/x)");
+  excluded.add("granular:label(bare)");
+  auto excluded_for = [&](std::string_view before, std::string_view after) {
+    ChangedFields changes(parse(before), parse(after), *schema, {});
+    Demands demands = demands_of(changes, *tree, excluded);
+    std::vector<std::string> out;
+    for (const Demand& d : demands.fields)
+      for (auto e : d.excluded) out.push_back(demands.verbs[e]);
+    return out;
+  };
+  EXPECT_THAT(excluded_for("{}", R"({"marks":{"a.com/x":"1","a.com/y":"1"}})"),
+              ElementsAre("granular:label(a.com/x)"));
+  EXPECT_THAT(excluded_for(R"({"marks":{"a.com/x":"1"}})", "{}"),
+              ElementsAre("granular:label(a.com/x)"));
+  EXPECT_THAT(excluded_for("{}", R"({"marks":{"a.com/y":"1","a.com":"1"}})"), IsEmpty());
+  EXPECT_THAT(excluded_for("{}", R"({"marks":{"bare":"1"}})"), ElementsAre("granular:label(bare)"));
+}
+
 TEST_F(Widgets, AParameterFromAValueIsDemandedAsItWasAndAsItBecomes) {
   EXPECT_THAT(
       asked(R"({"spec":{"rules":[{"name":"a","kind":"X"}]}})",

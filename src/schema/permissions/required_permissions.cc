@@ -107,6 +107,7 @@ class Walk {
   struct Held {
     const Permission* permission;
     std::int64_t before, after;  // indexes of verbs; kNoVerb where none can be made
+    std::int64_t exact;          // of an excluded verb for this key alone; kNoVerb: there is none
   };
 
   // Everything below is guarded by what guards this: the first field stands for all.
@@ -148,8 +149,9 @@ class Walk {
 
   void push(const Permission& p, std::string_view element, const Place& place) {
     if (p.source != Permission::Source::kValue) {
-      std::int64_t verb = verb_of(p, raw_parameter(p, element));
-      stack_.push_back({&p, verb, verb});
+      const std::optional<std::string> raw = raw_parameter(p, element);
+      std::int64_t verb = verb_of(p, raw);
+      stack_.push_back({&p, verb, verb, exact_verb_of(p, raw)});
       return;
     }
     auto side = [&](const Value* value) {
@@ -161,7 +163,19 @@ class Walk {
     std::int64_t before = side(place.before), after = side(place.after);
     if (!place.before) before = after;
     if (!place.after) after = before;
-    stack_.push_back({&p, before, after});
+    stack_.push_back({&p, before, after, kNoVerb});
+  }
+
+  // A set may exclude one key of those that a permission is about:
+  // `granular:label(pod-security.kubernetes.io/enforce)`.
+  std::int64_t exact_verb_of(const Permission& p, const std::optional<std::string>& raw) {
+    if (!raw || p.treatment != Permission::Treatment::kSlashPrefix ||
+        !excluded_.names.contains(p.name))
+      return kNoVerb;
+    Permission exact = p;
+    exact.treatment = Permission::Treatment::kNone;
+    const std::optional<std::string> verb = permission_verb(exact, *raw);
+    return verb && excluded_.verbs.contains(*verb) ? verb_of(exact, raw) : kNoVerb;
   }
 
   static std::optional<std::string> raw_parameter(const Permission& p, std::string_view element) {
@@ -204,6 +218,7 @@ class Walk {
     for (const Held& held : stack_) {
       take(*held.permission, held.before, demand);
       take(*held.permission, held.after, other);
+      for (Demand* d : {&demand, &other}) take_exact(held, *d);
     }
     bool differ = other.chain != demand.chain;
     keep(std::move(demand));
@@ -218,6 +233,14 @@ class Walk {
     auto index = static_cast<std::uint32_t>(verb);
     demand.chain.push_back(index);
     if (p.excluded || excluded_.verbs.contains(out.verbs[index])) demand.excluded.push_back(index);
+  }
+
+  static void take_exact(const Held& held, Demand& demand) {
+    if (held.exact == kNoVerb) return;
+    const auto index = static_cast<std::uint32_t>(held.exact);
+    // Of a key without a slash it is the permission itself.
+    if (std::ranges::find(demand.excluded, index) == demand.excluded.end())
+      demand.excluded.push_back(index);
   }
 
   // A value that was compared as a whole may contain excluded fields that were not compared one
