@@ -80,15 +80,29 @@ struct Own {
   std::string table, rules;
 };
 
+// The rules that let a client write the fields: it reads the object too, before the write or in the
+// answer.
+std::vector<std::string> rules_for(const Resource& r, const Listed& listed) {
+  std::vector<std::string> resources = written_through(r, listed), out,
+                           verbs{std::string(schema::kGranularVerb),
+                                 example_verb(*listed.permission)};
+  if (listed.permission->name == "identity") return {rule_text(r.group, resources, verbs)};
+  if (std::ranges::find(resources, r.name) == resources.end())
+    out.push_back(rule_text(r.group, {r.name}, {"get"}));
+  else
+    verbs.insert(verbs.begin(), "get");
+  out.push_back(rule_text(r.group, resources, verbs));
+  return out;
+}
+
 Own own_permissions(const Resource& r) {
   Own out;
   for (const Listed& listed : r.permissions->list()) {
     if (is_of_metadata(listed)) continue;
     out.table += table_row(listed);
-    out.rules += cat(
-        rule_text(r.group, written_through(r, listed),
-                  {std::string(schema::kGranularVerb), example_verb(*listed.permission)}),
-        "\n");
+    // Once what several of them need.
+    for (const std::string& rule : rules_for(r, listed))
+      if (!out.rules.contains(cat(rule, "\n"))) out.rules += cat(rule, "\n");
   }
   return out;
 }
@@ -101,9 +115,10 @@ constexpr std::string_view kIntroduction =
     "the two. [field-permissions.md](field-permissions.md) explains these permissions.\n"
     "`cardea explain-permissions RESOURCE` shows those of one resource, custom ones included.\n"
     "\n"
-    "A rule grants a permission as a verb, together with the verb `granular`. `[*]` stands for "
-    "each value of a map and each item\n"
-    "of a list. The last column names the more general permissions that cover the same fields.\n"
+    "A rule grants a permission as a verb, together with the verb `granular`, and with `get`: "
+    "clients read what they change. `[*]`\n"
+    "stands for each value of a map and each item of a list. The last column names the more "
+    "general permissions that cover the same fields.\n"
     "\n"
     "## Every object\n"
     "\n"
@@ -182,8 +197,7 @@ std::string explain_permissions(const Resource& r) {
     line("parameter", parameter);
     line("covered by", join(enclosing_of(listed), ", "));
     line("note", remark(listed));
-    line("rule", rule_text(r.group, written_through(r, listed),
-                           {std::string(schema::kGranularVerb), example_verb(*listed.permission)}));
+    for (const std::string& rule : rules_for(r, listed)) line("rule", rule);
   }
   out += cat("\nFields that are not listed are covered by the verb of the request alone: ",
              rule_text(r.group, {r.name}, {"create", "update", "patch"}), "\n");
@@ -198,11 +212,7 @@ std::string permissions_markdown(const catalog::Catalog& catalog) {
     if (is_of_metadata(listed)) out += table_row(listed);
   std::string rules;
   for (const Listed& listed : any->permissions->list())
-    if (is_of_metadata(listed))
-      rules += cat(
-          rule_text(any->group, {any->name},
-                    {std::string(schema::kGranularVerb), example_verb(*listed.permission)}),
-          "\n");
+    if (is_of_metadata(listed)) rules += cat(join(rules_for(*any, listed), "\n"), "\n");
   out += cat("\n", example_block(rules));
 
   std::vector<std::string> plain;

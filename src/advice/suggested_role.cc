@@ -96,6 +96,25 @@ SuggestedRule rule_for(const std::vector<const LoggedChange*>& changes) {
               std::ranges::count(changes, false, &LoggedChange::is_second))};
 }
 
+// Clients read what they change, and read the answer: this takes `get` on the object itself, also
+// for a client that writes its status.
+std::vector<SuggestedRule> reads_for(const std::vector<SuggestedRule>& rules) {
+  std::vector<SuggestedRule> out;
+  for (const SuggestedRule& rule : rules) {
+    const bool is_granular = std::ranges::find(rule.verbs, schema::kGranularVerb) !=
+                             rule.verbs.end();
+    if (!is_granular || rule.replaced == std::vector<std::string>{"create"}) continue;
+    std::string object = rule.resource.substr(0, rule.resource.find('/'));
+    if (out.empty() || out.back().group != rule.group || out.back().resource != object)
+      out.push_back({.group = rule.group,
+                     .resource = std::move(object),
+                     .verbs = {"get"},
+                     .replaced = {},
+                     .changes = 0});
+  }
+  return out;
+}
+
 std::string role_name(std::string_view user) {
   std::string out = cat("fields-of:", user);
   std::ranges::replace_if(out, [](char c) { return c == '/' || c == '%'; }, '-');
@@ -124,6 +143,8 @@ std::vector<SuggestedRole> suggest_roles(const std::vector<LoggedChange>& change
     if (out.empty() || out.back().namespace_name != space) out.push_back({space, {}});
     out.back().rules.push_back(rule_for(there));
   }
+  for (SuggestedRole& role : out)
+    for (SuggestedRule& read : reads_for(role.rules)) role.rules.push_back(std::move(read));
   return out;
 }
 
@@ -138,7 +159,9 @@ std::string roles_yaml(const std::vector<SuggestedRole>& roles, std::string_view
     if (!is_cluster) out += cat("  namespace: ", json::print(Value(role.namespace_name)), "\n");
     out += "rules:\n";
     for (const SuggestedRule& rule : role.rules) {
-      if (rule.verbs != rule.replaced)
+      if (rule.changes == 0)
+        out += "# to read what it changes, and the answers\n";
+      else if (rule.verbs != rule.replaced)
         out += cat("# ", rule.changes, rule.changes == 1 ? " change" : " changes", ", instead of ",
                    rule_text(rule.group, {rule.resource}, rule.replaced), "\n");
       else

@@ -13,7 +13,7 @@ struct SuggestedRule {
   std::string group, resource;        // "apps", "deployments/status"
   std::vector<std::string> verbs;     // sorted
   std::vector<std::string> replaced;  // the verbs that the requests had, which would allow more
-  std::size_t changes = 0;            // how many writes it is for
+  std::size_t changes = 0;            // how many writes it is for; 0: for reading
 };
 
 struct SuggestedRole {
@@ -23,7 +23,8 @@ struct SuggestedRole {
 
 // The smallest roles that cover these changes: without any one of their verbs, one of the
 // changes would be refused. Where several verbs would cover a change, the most specific is
-// taken. The same changes give the same roles, in any order.
+// taken. The same changes give the same roles, in any order. The last rules, which are for no
+// change, let the client read the objects whose fields it changes.
 std::vector<SuggestedRole> suggest_roles(const std::vector<LoggedChange>& changes);
 
 // Whether a user with these verbs, and no others, may make the change.
