@@ -241,6 +241,10 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
        "the master namespace of namespace policy: its roles may be bound in every namespace, and "
        "its bindings apply in all",
        "Authorization and admission");
+  app.add_flag("--reset-bootstrap-policy", o.reset_bootstrap_policy,
+               "gives the roles view, edit, admin and cluster-admin of the master namespace the "
+               "rules that the server makes, whoever changed them")
+      ->group("Authorization and admission");
   text("--policy-config", o.policy_config_file, "FILE",
        "a file that tells namespace policy more: resourceGroups {NAME: [RESOURCE...]} and "
        "nodeNames {USER: NODE}",

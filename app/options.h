@@ -43,6 +43,7 @@ struct ServeOptions {
   std::string policy_master_namespace = "master";
   AuditOptions audit;
   std::string policy_config_file;
+  bool reset_bootstrap_policy = false;
   std::vector<std::string> enable_admission_plugins, disable_admission_plugins;
   std::string admission_config_file;
   std::int64_t not_ready_toleration_seconds = 300, unreachable_toleration_seconds = 300;

@@ -256,6 +256,19 @@ bool has_namespace_policy(const authz::Chain& chain) {
                              [](const auto& a) { return a->name() == "policy"; });
 }
 
+Result<void> seed_namespace_policy(const ServeOptions& o, const Log& log,
+                                   const rest::Loopback& api) {
+  rest::policy::Seeding seeding{.reset = o.reset_bootstrap_policy, .left_alone = {}};
+  auto ok = rest::policy::ensure_master_namespace(api, o.policy_master_namespace, seeding);
+  for (const std::string& role : seeding.left_alone)
+    log.write(LogLevel::kWarning,
+              cat("the role ", cardea::quoted(role), " of the namespace ",
+                  cardea::quoted(o.policy_master_namespace),
+                  " differs from the one that the server makes, and stays as it is; "
+                  "--reset-bootstrap-policy would replace its rules"));
+  return ok;
+}
+
 // Creates what every cluster has.
 Result<void> boot(const ServeOptions& o, const catalog::ServiceRanges& ranges, const Ground& g,
                   rest::ApiServer& server) {
@@ -280,8 +293,7 @@ Result<void> boot(const ServeOptions& o, const catalog::ServiceRanges& ranges, c
   if (auto ok = rest::reconcile_default_roles(api, o.gates.on("ConditionalAuthorization")); !ok)
     return ok;
   if (has_namespace_policy(*server.services().authorizer.get()))
-    if (auto ok = rest::policy::ensure_master_namespace(api, o.policy_master_namespace); !ok)
-      return ok;
+    if (auto ok = seed_namespace_policy(o, g.log, api); !ok) return ok;
   if (o.dra_admin_access_policy)
     if (auto ok = rest::ensure_dra_admin_policy(api); !ok) return ok;
   // History begins when a server is ready for the first time.

@@ -1,5 +1,6 @@
 #include "authz/request_info.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/strings.h"
@@ -71,14 +72,22 @@ std::string review_named(std::string_view text) {
   return name == "resourceaccessreviews" || name == "subjectaccessreviews" ? name : "";
 }
 
-// `/api/v1beta3/ns/NAMESPACE/resourceAccessReviews`, where reviews of namespace policy were before
-// there were groups; the only thing served there.
-bool take_older_review(const std::vector<std::string_view>& parts, std::string_view method,
-                       RequestInfo& info) {
-  if (parts.size() != 5 || parts[0] != "api" || parts[1] != kPolicyVersion || parts[2] != "ns" ||
-      parts[3].empty())
+// The documents of namespace policy, in any case. Empty: something else.
+std::string document_named(std::string_view text) {
+  constexpr std::string_view kAll[] = {"roles", "rolebindings", "policies", "policybindings"};
+  std::string name = lower(text);
+  return std::ranges::find(kAll, name) != std::end(kAll) ? name : "";
+}
+
+// `/api/v1beta3/ns/NAMESPACE/resourceAccessReviews`, where the objects of namespace policy were
+// before there were groups; nothing else is served there.
+bool take_older_path(const std::vector<std::string_view>& parts, std::string_view method,
+                     RequestInfo& info) {
+  if (parts.size() < 5 || parts.size() > 6 || parts[0] != "api" || parts[1] != kPolicyVersion ||
+      parts[2] != "ns" || parts[3].empty())
     return false;
-  std::string name = review_named(parts[4]);
+  std::string name = parts.size() == 5 ? review_named(parts[4]) : "";
+  if (name.empty()) name = document_named(parts[4]);
   if (name.empty()) return false;
   info.is_resource_request = true;
   info.api_prefix = "apis";
@@ -87,9 +96,10 @@ bool take_older_review(const std::vector<std::string_view>& parts, std::string_v
   info.namespace_name = parts[3];
   info.resource = name;
   info.parts = {name};
+  if (parts.size() == 6) info.name = info.parts.emplace_back(parts[5]);
   info.verb = verb_of_method(method);
-  if (info.verb == "get") take_list_options(info);
-  if (info.verb == "delete") info.verb = "deletecollection";
+  if (info.name.empty() && info.verb == "get") take_list_options(info);
+  if (info.name.empty() && info.verb == "delete") info.verb = "deletecollection";
   take_selectors(info);
   return true;
 }
@@ -151,7 +161,7 @@ Result<RequestInfo> parse_request_info(std::string_view method, std::string_view
   if (trimmed.starts_with('/')) trimmed.remove_prefix(1);
   if (trimmed.ends_with('/')) trimmed.remove_suffix(1);
   std::vector<std::string_view> parts = split(trimmed, '/');
-  if (take_older_review(parts, method, info)) return out;
+  if (take_older_path(parts, method, info)) return out;
   std::size_t at = 0;
   auto left = [&] { return parts.size() - at; };
 

@@ -1,5 +1,6 @@
 #include "feeds/catalog_kinds.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "authz/rbac/hash.h"
@@ -68,6 +69,23 @@ std::vector<std::pair<std::string, std::string>> CatalogKinds::resources_of(
   for (const Table::Entry& e : table().slots)
     if (!e.resource.empty() && equals_ignoring_case(e.kind, kind))
       out.emplace_back(e.group, e.resource);
+  return out;
+}
+
+std::optional<std::vector<std::string>> CatalogKinds::parts_of(std::string_view resource) const {
+  std::vector<std::string> out;
+  bool is_known = false;
+  const std::shared_ptr<const catalog::Catalog> now = catalog_.get();
+  if (!now) return std::nullopt;
+  for (const catalog::Group& group : now->groups())
+    for (const catalog::Version& version : group.versions)
+      for (const catalog::Resource* r : version.resources)
+        if (equals_ignoring_case(r->name, resource)) {
+          is_known = true;
+          for (const catalog::Subresource& s : r->subresources)
+            if (std::ranges::find(out, s.name) == out.end()) out.push_back(s.name);
+        }
+  if (!is_known) return std::nullopt;
   return out;
 }
 

@@ -460,11 +460,42 @@ TEST_F(NamespacePolicy, WhomItDeniesNobodyAfterItIsSaidToAllow) {
             7u);
 }
 
+TEST_F(NamespacePolicy, WhoIsKnownAsksAboutThemselves) {
+  User known{.name = "stranger", .groups = {"system:authenticated"}}, unknown{.name = "nobody"};
+  auto asks = [&](const User& user, std::string_view resource, std::string_view verb = "create",
+                  std::string_view group = "authorization.openshift.io", bool waits = true) {
+    Attributes a(user);
+    a.is_resource_request = true;
+    a.verb = verb;
+    a.api_group = group;
+    a.api_version = "v1beta3";
+    a.resource = resource;
+    a.namespace_name = "hammer";
+    a.takes_conditions = waits;
+    const Decision decision = *authorizer_->authorize(a);
+    EXPECT_EQ(authorizer_->frozen()->authorize(a)->kind, decision.kind);
+    return decision.kind;
+  };
+  using Kind = Decision::Kind;
+  EXPECT_EQ(asks(known, "subjectaccessreviews"), Kind::kConditional);
+  EXPECT_EQ(asks(known, "localsubjectaccessreviews"), Kind::kConditional);
+  EXPECT_EQ(asks(known, "subjectaccessreviews", "create", "authorization.openshift.io", false),
+            Kind::kNoOpinion)
+      << "an error is never an allow: nobody looks at the content";
+  EXPECT_EQ(asks(known, "resourceaccessreviews"), Kind::kNoOpinion);
+  EXPECT_EQ(asks(known, "roles"), Kind::kNoOpinion);
+  EXPECT_EQ(asks(known, "subjectaccessreviews", "get"), Kind::kNoOpinion);
+  EXPECT_EQ(asks(known, "subjectaccessreviews", "create", "authorization.k8s.io"),
+            Kind::kNoOpinion);
+  EXPECT_EQ(asks(unknown, "subjectaccessreviews"), Kind::kNoOpinion);
+}
+
 TEST_F(NamespacePolicy, ListsPlainRulesAndTellsThatThereAreOthers) {
   Rules rules;
   authorizer_->add_rules({.name = "bot"}, "hammer", rules);
   ASSERT_EQ(rules.resource_rules.size(), 1u);
-  EXPECT_EQ(rules.resource_rules[0].resources, std::vector<std::string>{"deployments"});
+  EXPECT_EQ(rules.resource_rules[0].resources,
+            (std::vector<std::string>{"deployments", "deployments/scale", "deployments/status"}));
   EXPECT_TRUE(rules.incomplete);
 }
 

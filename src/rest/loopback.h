@@ -27,6 +27,7 @@ class Loopback {
   // Requests are served on `loop`; replies arrive there. `agent` names the field manager.
   Loopback(Gateway& gateway, net::Loop& loop, authz::User user, std::string agent)
       : gateway_(gateway), loop_(loop), user_(std::move(user)), agent_(std::move(agent)) {}
+  const std::string& agent() const { return agent_; }
 
   // On the loop's thread.
   Task<Reply> send(std::string method, std::string target, json::Value body = {},

@@ -21,7 +21,7 @@ story = Story("namespace_policy")
 
 API = "/apis/authorization.openshift.io/v1beta3/namespaces/"
 FLAT = "/apis/authorization.openshift.io/v1"
-USERS = ["Clark", "Hubert", "Edgar", "Vera", "ProtectorBot", "DeprotectorBot", "system:node:node-1", "kubelet-02", "Mallory"]
+USERS = ["Clark", "Hubert", "Edgar", "Vera", "ProtectorBot", "DeprotectorBot", "system:node:node-1", "kubelet-02", "Mallory", "Reviewer"]
 MERGE, STRATEGIC, JSON_PATCH, APPLY = ("application/merge-patch+json", "application/strategic-merge-patch+json",
                                        "application/json-patch+json", "application/apply-patch+yaml")
 
@@ -191,6 +191,19 @@ def nobody_gives_away_what_they_lack(w):
     w.refused("Hubert", "POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/hammer/rolebindings", {
         "metadata": {"name": "mine"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "Hubert"}]})
+    # What policy gives them they pass on by RBAC too, counted exactly.
+    rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/hammer/"
+    for name, group, resource, verbs, answer in (
+            ("pod-readers", "", "pods", ["get", "list"], w.allowed), ("labellers", "", "pods", ["granular", "granular:labels"], w.allowed),
+            ("containers", "authorization.openshift.io", "policies", ["get"], w.allowed), ("makers", "authorization.openshift.io", "policies", ["create"], w.refused),
+            ("all", "", "pods", ["*"], w.refused)):
+        answer("Hubert", "POST", rbac + "roles", {"metadata": {"name": name}, "rules": [{"apiGroups": [group], "resources": [resource], "verbs": verbs}]})
+    for space, answer in (("hammer", w.allowed), ("anvil", w.refused)):
+        answer("Hubert", "POST", rbac.replace("hammer", space) + "rolebindings", {
+            "metadata": {"name": "pod-readers"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "pod-readers"},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "Mallory"}]})
+    w.allowed("Mallory", "GET", "/api/v1/namespaces/hammer/pods")
+    w.allowed("Hubert", "DELETE", rbac + "rolebindings/pod-readers")
     # A user who may write roles may still not deny.
     w.allowed("Hubert", "POST", API + "hammer/roles", {"kind": "role", "name": "roleWriter", "rules": [
         {"verbs": ["create", "get"], "resourceKinds": ["roles"]}, {"verbs": ["get"], "resourceKinds": ["pods"]}]})
@@ -270,6 +283,8 @@ def bots_change_labels_and_nothing_else(w):
 
 @story.chapter(needs=["own_roles_need_their_containers"])
 def protected_things_stay(w):
+    w.allowed("Hubert", "POST", API + "hammer/roles", {"name": "reviewer", "rules": [{"verbs": ["create"], "resourceKinds": ["subjectaccessreviews"]}]})
+    w.allowed("Hubert", "POST", API + "hammer/rolebindings", {"name": "Reviewers", "roleRef": {"namespace": "hammer", "name": "reviewer"}, "userNames": ["Reviewer"]})
     for thing in (Built, Custom):
         w.allowed("Edgar", "POST", thing.path, thing.make("safe"))
         w.allowed("Edgar", "POST", thing.path, thing.make("unsafe"))
@@ -277,7 +292,13 @@ def protected_things_stay(w):
         w.refused("Edgar", "DELETE", f"{thing.path}/safe", saying="fatFingeredEditor")
         # A user who could remove the label first would not be stopped by it; a rule prevents this by also denying update.
         said = w.may("Edgar", "delete", thing.kind, name="safe")
+        expect(said["allowed"] is False and "fatFingeredEditor" in said["denyReason"], f"{said}")
+        expect(w.may("Edgar", "delete", thing.kind, name="unsafe")["allowed"] is True, "the stored object decides")
+        said = w.may("Edgar", "delete", thing.kind)
         expect(said["allowed"] is False and said["denyReason"].startswith("conditional: "), f"{said}")
+        # Who may not read the object does not learn from a question what is in it.
+        said = w.review("Reviewer", "hammer", {"verb": "delete", "resourceKind": thing.kind, "userName": "Edgar", "resourceName": "safe"})
+        expect(said["allowed"] is False and said["denyReason"].startswith("conditional: ") and "needs the verb" in said["evaluationError"], f"{said}")
         said = w.may("Edgar", "delete", thing.kind, thing.make("safe", {"protected": "yes"}), "safe")
         expect(said["allowed"] is False and "fatFingeredEditor" in said["denyReason"], f"{said}")
         said = w.may("Edgar", "delete", thing.kind, thing.make("unsafe"), "unsafe")
@@ -413,6 +434,9 @@ def kubelets_touch_their_own_pods(w):
     expect([p["metadata"]["name"] for p in listed["items"]] == ["mine"], f"{listed}")
     w.allowed(kubelet, "PATCH", f"{pods}/mine", {"metadata": {"labels": {"seen": "yes"}}}, MERGE)
     w.refused(kubelet, "PATCH", f"{pods}/theirs", {"metadata": {"labels": {"seen": "yes"}}}, MERGE)
+    # A kind means its parts: the role names pods alone.
+    w.allowed(kubelet, "PATCH", f"{pods}/mine/status", {"status": {"phase": "Running"}}, MERGE)
+    w.refused(kubelet, "PATCH", f"{pods}/theirs/status", {"status": {"phase": "Running"}}, MERGE)
     w.refused(kubelet, "POST", pods, pod("elsewhere", "node-2"))
     said = w.may(kubelet, "create", "Pod", pod("new", "node-1"))
     expect(said["allowed"] is True, f"{said}")
@@ -420,8 +444,14 @@ def kubelets_touch_their_own_pods(w):
     expect(said["allowed"] is False, f"{said}")
     said = w.may(kubelet, "delete", "pods", pod("mine", "node-1"), "mine")
     expect(said["allowed"] is True, f"{said}")
+    # With its name alone, the question is about the stored object.
+    expect(w.may(kubelet, "delete", "pods", name="mine")["allowed"] is True, "its own")
+    said = w.may(kubelet, "delete", "pods", name="theirs")
+    expect(said["allowed"] is False and "conditional" not in said["denyReason"], f"{said}")
     w.refused(kubelet, "DELETE", f"{pods}/theirs")
     w.allowed(kubelet, "DELETE", f"{pods}/mine")
+    said = w.may(kubelet, "delete", "pods", name="nobody")
+    expect(said["allowed"] is False and "there is no pods" in said["evaluationError"], f"{said}")
 
 
 @story.chapter(needs=["bots_change_labels_and_nothing_else"])
@@ -440,7 +470,7 @@ def who_can(w):
     relabelled = copy.deepcopy(live)
     relabelled["metadata"]["labels"]["x"] = "y"
     said = w.who_can("update", "DeploymentConfig", content=relabelled, name="site")
-    expect("ProtectorBot" in said["userNames"], f"{said}")
+    expect("ProtectorBot" in said["userNames"] and "conditional" not in said.get("evaluationError", ""), f"{said}")
     said = w.who_can("create", "roles")
     expect("Edgar" not in said["userNames"] and "Hubert" in said["userNames"], f"{said}")
     # If the policy denies a user, RBAC cannot allow.
@@ -456,6 +486,20 @@ def who_can(w):
     said = w.who_can("get", "secrets")
     expect("Rita" in said["userNames"] and "Mallory" not in said["userNames"], f"{said}")
     expect("\"Mallory\"" in said["evaluationError"] and "members of \"interns\"" in said["evaluationError"], f"{said}")
+    # Who is allowed is not among the denied: no namespace denies anything to a user of the master namespace.
+    binding = w.allowed("Hubert", "GET", API + "hammer/rolebindings/NoSecrets")
+    w.allowed("Hubert", "PUT", API + "hammer/rolebindings/NoSecrets", {**binding, "userNames": ["Mallory", "Clark"]})
+    said = w.who_can("get", "secrets")
+    expect("Clark" in said["userNames"] and "Clark" not in said["evaluationError"] and "Mallory" in said["evaluationError"], f"{said}")
+    # `exec` of pods is asked in one word.
+    w.allowed("Hubert", "POST", API + "hammer/roles", {"name": "shells", "rules": [{"verbs": ["exec"], "resourceKinds": ["Pod"]}]})
+    w.allowed("Hubert", "POST", API + "hammer/rolebindings", {"name": "Shells", "roleRef": {"namespace": "hammer", "name": "shells"}, "userNames": ["kubelet-02"]})
+    for verb, kind in (("exec", "pods"), ("exec", "Pod"), ("create", "pods/exec")):
+        said = w.who_can(verb, kind)
+        expect({"kubelet-02", "Edgar"} <= set(said["userNames"]) and "Vera" not in said["userNames"], f"{verb} {kind}: {said}")
+        expect(w.may("kubelet-02", verb, kind)["allowed"] is True and w.may("Vera", verb, kind)["allowed"] is False, f"{verb} {kind}")
+    expect("kubelet-02" not in w.who_can("attach", "pods")["userNames"], "exec is not attach")
+    expect(w.may("kubelet-02", "create", "pods")["allowed"] is False and w.may("kubelet-02", "create", "pods/eviction")["allowed"] is False, "nor anything else")
     # The same question in the form that oc sends.
     flat = {"kind": "LocalResourceAccessReview", "apiVersion": "authorization.openshift.io/v1", "namespace": "hammer", "verb": "get",
             "resourceAPIGroup": "", "resourceAPIVersion": "", "resource": "pods", "resourceName": "", "path": "", "isNonResourceURL": False, "content": None}
@@ -494,9 +538,16 @@ def reviews_by_every_path(w):
     personal = {"kind": "SubjectAccessReview", "apiVersion": "authorization.openshift.io/v1", "metadata": {"creationTimestamp": None}, "namespace": "hammer", "verb": "get",
                 "resourceAPIGroup": "", "resourceAPIVersion": "", "resource": "pods", "resourceName": "", "path": "", "isNonResourceURL": False, "content": None,
                 "user": "", "groups": None, "scopes": []}
-    w.allowed("Clark", "POST", API + "master/roles", {"name": "asker", "rules": [
-        {"verbs": ["create"], "resourceKinds": ["subjectaccessreviews"], "attributeRestrictions": {"kind": "IsPersonalSubjectAccessReview"}}]})
-    w.allowed("Clark", "POST", API + "master/rolebindings", {"name": "Askers", "roleRef": {"namespace": "master", "name": "asker"}, "groupNames": ["system:authenticated"]})
+    # Nobody needs a binding for that.
+    mine = {"kind": "SubjectAccessReview", "apiVersion": "v1beta3", "metadata": {"name": "q", "namespace": "hammer"}, "spec": {"verb": "get", "resourceKind": "pods"}}
+    for path in ("/api/v1beta3/ns/hammer/subjectAccessReviews", API + "hammer/subjectaccessreviews", "/api/v1beta3/ns/anvil/subjectAccessReviews"):
+        mine["metadata"]["namespace"] = "anvil" if "anvil" in path else "hammer"
+        expect(w.answer("Mallory", 201, "POST", path, mine)["status"]["allowed"] is False, path)
+    mine["metadata"]["namespace"] = "hammer"
+    for other in ({"userName": "Edgar"}, {"groupName": "system:masters"}):
+        w.refused("Mallory", "POST", API + "hammer/subjectaccessreviews", {**mine, "spec": {**mine["spec"], **other}})
+    w.refused("Mallory", "POST", API + "hammer/resourceaccessreviews", {**mine, "kind": "ResourceAccessReview"})
+    w.answer("Nobody", 401, "POST", API + "hammer/subjectaccessreviews", mine)
     expect(w.answer("Edgar", 201, "POST", f"{FLAT}/subjectaccessreviews", personal)["allowed"] is True, "what Edgar may")
     expect(w.answer("DeprotectorBot", 201, "POST", f"{FLAT}/subjectaccessreviews", personal)["allowed"] is False, "what the bot may not")
     w.refused("DeprotectorBot", "POST", f"{FLAT}/subjectaccessreviews", {**personal, "user": "Edgar"})
@@ -508,6 +559,63 @@ def reviews_by_every_path(w):
     w.refused("DeprotectorBot", "POST", f"{FLAT}/namespaces/hammer/subjectrulesreviews", {**rules, "kind": "SubjectRulesReview", "spec": {"user": "Edgar"}})
     status, _, _ = w.admin("GET", "/api/v1beta3/ns/hammer/pods")
     expect(status == 404, f"nothing else is served there: {status}")
+
+
+@story.chapter(needs=["own_roles_need_their_containers"])
+def documents_by_older_paths(w):
+    """Roles and bindings where the design has them, before there were groups."""
+    older = "/api/v1beta3/ns/hammer/"
+    made = w.answer("Hubert", 201, "POST", older + "roles", {"kind": "role", "apiVersion": "v1beta3", "name": "older", "rules": [{"verbs": ["get"], "resourceKinds": ["pods"]}]})
+    expect(w.allowed("Hubert", "GET", older + "roles/older") == made and w.allowed("Hubert", "GET", API + "hammer/roles/older") == made, f"{made}")
+    made["rules"][0]["verbs"] = ["list"]
+    w.allowed("Hubert", "PUT", older + "roles/older", made)
+    binding = {"kind": "roleBinding", "name": "Older", "namespace": "hammer", "roleRef": {"namespace": "hammer", "name": "older"}, "userNames": ["Mallory"]}
+    w.allowed("Hubert", "POST", older + "roleBindings", binding)
+    w.allowed("Mallory", "GET", "/api/v1/namespaces/hammer/pods")
+    w.refused("Mallory", "GET", older + "roles")
+    w.refused("Mallory", "DELETE", older + "roleBindings/Older")
+    expect("Older" in [b["metadata"]["name"] for b in w.allowed("Hubert", "GET", older + "rolebindings")["items"]], "a list")
+    expect(w.allowed("Clark", "GET", older + "policies/default")["roles"]["older"]["rules"][0]["verbs"] == ["list"], "the container")
+    w.answer("Clark", 422, "PUT", older + "policyBindings/hammer", {"kind": "PolicyBinding", "metadata": {"name": "hammer"}})
+    w.allowed("Hubert", "DELETE", older + "rolebindings/Older")
+    w.allowed("Hubert", "DELETE", older + "roles/older")
+    w.refused("Mallory", "GET", "/api/v1/namespaces/hammer/pods")
+    w.answer("Clark", 404, "GET", older + "roles/older/status")
+
+
+@story.chapter(needs=["own_roles_need_their_containers"])
+def parameters_keep_their_case(w):
+    pods = "/api/v1/namespaces/hammer/pods"
+    w.allowed("Clark", "POST", pods, {"metadata": {"name": "case"}, "spec": {"containers": [{"name": "c", "image": "i"}]}})
+    made = w.allowed("Clark", "POST", API + "hammer/roles", {"name": "case", "rules": [
+        {"verbs": ["GET", "granular", "granular:condition(SuperSafe)"], "resourceKinds": ["pods", "pods/status"]}]})
+    expect(made["rules"][0]["verbs"] == ["get", "granular", "granular:condition(SuperSafe)"], f"{made}")
+    w.allowed("Clark", "POST", API + "hammer/rolebindings", {"name": "Case", "roleRef": {"namespace": "hammer", "name": "case"}, "userNames": ["Mallory"]})
+    for name, answer in (("SuperSafe", w.allowed), ("supersafe", w.refused)):
+        answer("Mallory", "PATCH", f"{pods}/case/status", {"status": {"conditions": [{"type": name, "status": "True"}]}}, STRATEGIC)
+        expect(w.may("Mallory", f"granular:condition({name})", "pods/status")["allowed"] is (name == "SuperSafe"), name)
+
+
+@story.chapter(needs=["the_master_namespace"])
+def hardening_survives_a_restart(w):
+    path = API + "master/roles/view"
+    role = w.allowed("Clark", "GET", path)
+    seeded = role["rules"]
+    role["rules"] = [{"verbs": ["get"], "resourceKinds": ["configmaps"]}]
+    hardened = w.allowed("Clark", "PUT", path, role)["rules"]
+
+    def restart(*flags):
+        w.server.stop()
+        w.server.flags += flags
+        w.server.start()
+        del w.server.flags[len(w.server.flags) - len(flags):]
+        return w.allowed("Clark", "GET", path)["rules"]
+
+    expect(restart() == hardened, "an administrator's change is undone")
+    with open(w.server.log_path) as log:
+        expect('the role "view" of the namespace "master" differs' in log.read(), "nobody is told")
+    expect(restart("--reset-bootstrap-policy") == seeded, "the rules of the server are asked for")
+    expect(restart() == seeded, "and stay")
 
 
 @story.chapter(needs=["a_project_is_delegated"])

@@ -146,6 +146,20 @@ struct Naive {
         return closed;
     }
   }
+  // A rule that names an object is about its parts, except for what is created there and for
+  // streams: these take `*`, or the word for the stream.
+  static bool reaches_part(const Rule& rule, const Texts& kinds, const Ask& ask, bool has_verb) {
+    std::string full = ask.resource + "/" + ask.subresource;
+    if (ask.subresource.empty() || !m(kinds, {full, ask.resource}, {full, ask.resource}))
+      return false;
+    bool is_act = ask.verb == "create" || ask.subresource == "proxy" ||
+                  (ask.resource == "pods" && ask.subresource == "exec");
+    if (!is_act || in(rule.verbs, "*")) return has_verb;
+    Texts verbs = verbs_of(ask), words;
+    if (in(verbs, "exec") && ask.group.empty()) words.emplace_back("exec");
+    if (in(verbs, "proxy")) words.emplace_back("proxy");
+    return m(rule.verbs, words, verbs);
+  }
   static bool applies(const Rule& rule, const Ask& ask, const Facts& facts) {
     Texts verbs = verbs_of(ask);
     if (!ask.is_resource)
@@ -166,7 +180,7 @@ struct Naive {
     bool is_named = rule.resource_names.empty() || in(rule.resource_names, ask.name);
     bool is_nameless = !is_named && ask.name.empty();
     if (!is_named && !(rule.deny && is_nameless)) return false;
-    if (has_verb && has_kind) {
+    if ((has_verb && has_kind) || reaches_part(rule, kinds, ask, has_verb)) {
       if (is_named) return restriction(rule, ask, facts);
       if (ask.reaches_all) return restriction(rule, ask, facts);
       return is_write(ask) ? in(rule.resource_names, facts.name_after) : true;

@@ -6,6 +6,7 @@
 
 #include "authz/effects.h"
 #include "authz/namespace_policy/denial.h"
+#include "authz/namespace_policy/parts.h"
 #include "base/strings.h"
 
 namespace cardea::authz::namespace_policy {
@@ -183,18 +184,30 @@ Texts kinds_for(const Alphabet& alphabet, const CompiledRole& role, std::size_t 
   std::set<std::string> out;
   for (const std::string& word : words) {
     if (word.starts_with('-')) continue;
-    out.insert(word);
+    // With its parts, if it names none.
+    auto add = [&](const std::string& kind) {
+      out.insert(kind);
+      const std::string parts = kind + "/";
+      for (auto at = alphabet.kinds.lower_bound(parts);
+           at != alphabet.kinds.end() && at->starts_with(parts); ++at)
+        out.insert(*at);
+    };
+    add(word);
     auto slash = word.find('/');
     std::string sub = slash == std::string::npos ? "" : word.substr(slash);
     if (!known) continue;
     for (const auto& [group, resource] : known->resources_of(word.substr(0, slash)))
-      out.insert(cat(resource, sub));
+      add(cat(resource, sub));
   }
   return {out.begin(), out.end()};
 }
+// Whether a verb of a rule is a word for requests with other verbs.
+bool is_wide(std::string_view verb) {
+  return verb == "*" || verb == "permission-request" || is_stream_word(verb);
+}
 Texts verbs_for(const Alphabet& alphabet, const Rule& rule) {
-  for (std::string_view wide : {"*", "exec", "proxy", "permission-request"})
-    if (has(rule.verbs, wide)) return {alphabet.verbs.begin(), alphabet.verbs.end()};
+  if (std::ranges::any_of(rule.verbs, is_wide))
+    return {alphabet.verbs.begin(), alphabet.verbs.end()};
   std::set<std::string> out;
   for (const std::string& v : rule.verbs) {
     if (!v.starts_with('-')) out.insert(v);
@@ -359,19 +372,23 @@ std::vector<rbac::PolicyRule> granted_by(const std::vector<Rule>& rules, const K
     Texts kinds;
     if (!groups.expand(rule.resource_kinds, kinds)) continue;  // it allows nothing
     for (const std::string& v : rule.verbs) {
-      bool is_wide = v == "*" || v == "exec" || v == "proxy" || v == "permission-request";
-      if (!v.starts_with('-')) given.verbs.push_back(is_wide ? "*" : v);
+      if (!v.starts_with('-')) given.verbs.push_back(is_wide(v) ? "*" : v);
       if (v == "update") given.verbs.emplace_back("patch");
       if (v == "delete") given.verbs.emplace_back("deletecollection");
     }
     for (const std::string& k : kinds) {
       if (k.starts_with('-')) continue;
-      given.resources.push_back(k);
       auto slash = k.find('/');
+      auto add = [&](const std::string& resource) {
+        given.resources.push_back(slash == std::string::npos ? resource
+                                                             : resource + k.substr(slash));
+        if (known && slash == std::string::npos)
+          for (const std::string& part : known->parts_of(resource).value_or(Texts()))
+            given.resources.push_back(cat(resource, "/", part));
+      };
+      add(k.substr(0, slash));
       if (known)
-        for (const auto& [group, resource] : known->resources_of(k.substr(0, slash)))
-          given.resources.push_back(slash == std::string::npos ? resource
-                                                               : resource + k.substr(slash));
+        for (const auto& [group, resource] : known->resources_of(k.substr(0, slash))) add(resource);
     }
     if (!given.resources.empty()) out.push_back(given);
     if (!rule.non_resource_urls.empty())

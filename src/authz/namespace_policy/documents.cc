@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "authz/namespace_policy/words.h"
 #include "base/strings.h"
 
 namespace cardea::authz::namespace_policy {
@@ -243,7 +244,8 @@ Rule read_rule(const Value& sent, const std::string& at, FieldErrors& errors) {
   Fields fields(sent, at, errors);
   Rule out;
   out.deny = fields.flag({"deny"});
-  out.verbs = fields.texts({"verbs"}, true);
+  out.verbs = fields.texts({"verbs"});
+  for (std::string& v : out.verbs) v = stored_verb(v);
   out.resource_kinds = fields.texts({"resourceKinds", "resources"}, true);
   out.resource_names = fields.texts({"resourceNames"});
   out.non_resource_urls = fields.texts({"nonResourceURLs"});

@@ -55,7 +55,7 @@ struct Restriction {
 
 struct Rule {
   bool deny = false;
-  // Lower case. `-x` removes x from the same list.
+  // Lower case, but see `stored_verb`. `-x` removes x from the same list.
   std::vector<std::string> verbs, resource_kinds;
   std::vector<std::string> resource_names, non_resource_urls, api_groups;
   Restriction restriction;

@@ -6,6 +6,8 @@
 
 #include "authz/access/policy.h"
 #include "authz/effects.h"
+#include "authz/namespace_policy/default_roles.h"
+#include "authz/namespace_policy/parts.h"
 #include "authz/rbac/hash.h"
 #include "authz/rbac/rule.h"
 #include "base/names.h"
@@ -175,6 +177,7 @@ class Migrating {
   }
 
   Migration run(json::FieldErrors& errors) {
+    for (const Role& r : default_roles(master_)) roles_.try_emplace({r.namespace_name, r.name}, r);
     for (const RoleBinding& b : bindings_)
       if (!roles_.contains({b.role.namespace_name, b.role.name}))
         errors.push_back(dangling(b.role, cat("roleBindings[", b.name, "]")));
@@ -212,9 +215,8 @@ class Migrating {
     if (rule.deny || rule.restriction.kind != Kind::kNone || !is_plain(rule.verbs) ||
         !is_plain(kinds))
       return false;
-    constexpr std::string_view kByObject[] = {"exec", "proxy", "permission-request"};
     if (!has(rule.verbs, "*") &&
-        std::ranges::any_of(kByObject, [&](std::string_view v) { return has(rule.verbs, v); }))
+        (has(rule.verbs, "permission-request") || std::ranges::any_of(rule.verbs, is_stream_word)))
       return false;
     Texts verbs;
     for (const std::string& v : rule.verbs) {
@@ -236,7 +238,12 @@ class Migrating {
       add_once(resources, k);
     }
     if (has(resources, "*")) resources = {"*"};
-    if (!resources.empty()) out.push_back({verbs, groups, resources, rule.resource_names, {}});
+    auto listed = with_parts(verbs, resources, names_);
+    if (!listed) return false;
+    if (!resources.empty())
+      for (Listed& one : *listed)
+        out.push_back(
+            {std::move(one.verbs), groups, std::move(one.resources), rule.resource_names, {}});
     if (is_master && !rule.non_resource_urls.empty())
       out.push_back({rule.verbs, {}, {}, {}, rule.non_resource_urls});
     return true;
@@ -394,12 +401,30 @@ class Migrating {
 
 namespace {
 
-// What a denial of `exec` of `pods` means: a request for `pods/exec`.
+// The parts of the kinds that a rule names, as its verbs reach them.
+Texts parts_expressions(const Texts& verbs, const Texts& kinds, const KindNames* names) {
+  Texts whole, verbs_of_parts;
+  for (const std::string& kind : positive(kinds))
+    if (kind != "*" && kind.find('/') == std::string::npos) whole.push_back(kind);
+  if (whole.empty()) return {};
+  Texts parts{R"(request.subresource != "")", kinds_expression(whole, true, names)};
+  if (!has(verbs, "*")) {
+    for (const std::string& v : positive(verbs))
+      if (v != "create" && v != "permission-request" && !is_stream_word(v))
+        verbs_of_parts.push_back(v);
+    if (verbs_of_parts.empty()) return {};
+    parts.push_back(verbs_expression(verbs_of_parts, false));
+    parts.emplace_back(R"(request.subresource != "proxy" && !(request.resource == "pods" && )"
+                       R"(request.subresource in ["exec", "attach", "portforward", "log"]))");
+  }
+  return {cat("(", all_of(parts), ")")};
+}
+
+// What `exec` of `pods` means: a request for `pods/exec`.
 Texts streams_expressions(const Texts& verbs, const Texts& kinds, const KindNames* names) {
   Texts out;
   for (const EffectRow& row : effect_rows()) {
-    if (row.kind != EffectRow::Kind::kWord || !(has(verbs, "*") || has(verbs, row.to_verb)))
-      continue;
+    if (row.kind != EffectRow::Kind::kWord || !has(verbs, row.to_verb)) continue;
     for (const std::string& kind : positive(kinds)) {
       if (kind == "*" || kind.find('/') != std::string::npos) continue;
       Texts parts{kind_expression(kind, true, names),
@@ -436,10 +461,12 @@ std::string match_expression(const Rule& rule, const Texts& kinds, const KindNam
     Texts parts{R"(request.resource != "")"}, meant;
     add_verbs(meant);
     if (!has(kinds, "*")) meant.push_back(kinds_expression(positive(kinds), false, names));
-    if (Texts streams = rule.deny ? streams_expressions(rule.verbs, kinds, names) : Texts();
-        !streams.empty()) {
-      streams.insert(streams.begin(), cat("(", all_of(meant), ")"));
-      meant = {either(streams)};
+    Texts more = parts_expressions(rule.verbs, kinds, names);
+    for (std::string& s : streams_expressions(rule.verbs, kinds, names))
+      more.push_back(std::move(s));
+    if (!more.empty()) {
+      more.insert(more.begin(), cat("(", all_of(meant), ")"));
+      meant = {either(more)};
     }
     for (std::string& m : meant) parts.push_back(std::move(m));
     add_no_verbs(parts, false);

@@ -18,7 +18,8 @@ struct Migration {
   std::vector<std::string> notes;    // which object each rule became
 };
 
-// `documents`: Policies, PolicyBindings, Roles, RoleBindings and Lists of them. Unreadable
+// `documents`: Policies, PolicyBindings, Roles, RoleBindings and Lists of them. The default roles
+// of the master namespace are known without being among them. Unreadable
 // content is an error with its path, and nothing is migrated.
 Migration migrate(const std::vector<json::Value>& documents, std::string_view master,
                   const KindNames* kinds, json::FieldErrors& errors);

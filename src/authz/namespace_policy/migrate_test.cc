@@ -22,8 +22,39 @@ Value parsed(std::string_view text) {
   return json::parse(text).value();
 }
 
+struct SomeKinds : KindNames {
+  std::string_view kind_of(std::string_view, std::string_view) const override { return ""; }
+  std::vector<std::pair<std::string, std::string>> resources_of(std::string_view) const override {
+    return {};
+  }
+  std::optional<Texts> parts_of(std::string_view resource) const override {
+    if (resource != "pods" && resource != "secrets") return std::nullopt;
+    return Texts{"exec", "proxy", "status"};
+  }
+};
+
+TEST(PolicyMigration, KnowsTheRolesOfTheMasterNamespace) {
+  json::FieldErrors errors;
+  const Value binding = parsed(
+      R"({"kind": "RoleBinding", "name": "r", "namespace": "hammer",
+          "roleRef": {"namespace": "master", "name": "cluster-admin"}, "userNames": ["ann"]})");
+  Migration done = migrate({binding}, "master", nullptr, errors);
+  ASSERT_TRUE(errors.empty());
+  ASSERT_EQ(done.objects.size(), 2u);
+  EXPECT_EQ(json::print(done.objects[0]["rules"]),
+            R"([{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}])");
+  // A document that is among those migrated comes before.
+  const Value own = parsed(
+      R"({"kind": "Role", "name": "cluster-admin", "namespace": "master",
+          "rules": [{"verbs": ["get"], "resourceKinds": ["*"]}]})");
+  done = migrate({own, binding}, "master", nullptr, errors);
+  EXPECT_EQ(json::print(done.objects[0]["rules"]),
+            R"([{"apiGroups":["*"],"resources":["*"],"verbs":["get"]}])");
+}
+
 TEST(PolicyMigration, SaysInRbacWhatRbacCanSay) {
   json::FieldErrors errors;
+  SomeKinds names;
   Migration done = migrate(
       {parsed(
            R"({"kind": "Policy", "metadata": {"name": "default", "namespace": "hammer"},
@@ -33,11 +64,12 @@ TEST(PolicyMigration, SaysInRbacWhatRbacCanSay) {
        parsed(
            R"({"kind": "RoleBinding", "name": "r", "namespace": "hammer",
                "roleRef": {"namespace": "hammer", "name": "readers"}, "userNames": ["ann"]})")},
-      "master", nullptr, errors);
+      "master", &names, errors);
   ASSERT_TRUE(errors.empty());
   ASSERT_EQ(done.objects.size(), 2u);
   EXPECT_EQ(json::print(done.objects[0]["rules"]),
-            R"([{"apiGroups":["*"],"resources":["pods"],"verbs":["get","update","patch"]}])");
+            R"([{"apiGroups":["*"],"resources":["pods","pods/status"],)"
+            R"("verbs":["get","update","patch"]}])");
   EXPECT_EQ(json::print(done.objects[1]["subjects"]),
             R"([{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"ann"}])");
   EXPECT_TRUE(done.changes.empty());
@@ -90,6 +122,7 @@ TEST(PolicyMigration, MigratedObjectsDecideAsThePoliciesDid) {
                     "granular", "granular:labels"},
       users{"u0", "u1"}, spaces{"master", "a", "b"};
   Surroundings none;
+  SomeKinds names;
   int kinds[3] = {};
   for (int round = 0; round < 60; ++round) {
     Value policies = Value::array(), items = Value::array();
@@ -147,7 +180,7 @@ TEST(PolicyMigration, MigratedObjectsDecideAsThePoliciesDid) {
     }
     json::FieldErrors errors;
     Migration done = migrate({Value::object({{"kind", "List"}, {"items", items}})}, "master",
-                             nullptr, errors);
+                             round % 2 ? nullptr : &names, errors);
     ASSERT_TRUE(errors.empty()) << errors[0].message();
     // Access policies have no negations. A name that a negation leaves out may be denied because of
     // another effect.
@@ -172,7 +205,7 @@ TEST(PolicyMigration, MigratedObjectsDecideAsThePoliciesDid) {
       Attributes a(user);
       std::string space = Texts{"", "master", "a", "b"}[below(4)],
                   resource = Texts{"pods", "secrets", "things"}[below(3)],
-                  sub = Texts{"", "", "exec", "proxy"}[below(4)];
+                  sub = Texts{"", "", "exec", "proxy", "status"}[below(5)];
       std::string name = Texts{"", "n", "m"}[below(3)], group = Texts{"", "apps"}[below(2)],
                   path = Texts{"/a/x", "/b", "/c"}[below(3)];
       a.verb = verbs[below(verbs.size())];

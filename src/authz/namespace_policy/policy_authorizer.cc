@@ -4,6 +4,7 @@
 #include <set>
 
 #include "authz/namespace_policy/denial.h"
+#include "authz/namespace_policy/parts.h"
 #include "base/strings.h"
 
 namespace cardea::authz::namespace_policy {
@@ -37,6 +38,35 @@ bool is_everything(const Rule& rule) {
          (rule.api_groups.empty() || rule.api_groups == all) && rule.resource_names.empty();
 }
 
+// Users may ask about themselves without a binding. Reviews of others have the same resource, so
+// that the content of the review decides.
+const CompiledRole& self_reviews() {
+  auto role = [] {
+    Rule rule;
+    rule.verbs = {"create"};
+    rule.resource_kinds = {"subjectaccessreviews", "localsubjectaccessreviews",
+                           "selfsubjectrulesreviews"};
+    rule.api_groups = {std::string(kGroup)};
+    rule.restriction.kind = Restriction::Kind::kPersonalReview;
+    return CompiledRole("everywhere", "self-reviews", {rule}, "", ResourceGroups::built_in());
+  };
+  static const CompiledRole all = role();
+  return all;
+}
+
+Decision with_self_reviews(Decision decided, const Attributes& a,
+                           const Surroundings& surroundings) {
+  if (a.api_group != kGroup || decided.kind != Decision::Kind::kNoOpinion ||
+      !decided.error.empty() || !a.takes_conditions ||
+      std::ranges::find(a.user.groups, kAuthenticatedGroup) == a.user.groups.end())
+    return decided;
+  const CompiledRole& role = self_reviews();
+  if (role.matches(0, RequestWords(a, surroundings.kinds)) != Match::kYes) return decided;
+  Conditions::Set set;
+  set.conditions.push_back(Restricted(role, 0, Match::kYes, a, surroundings).later());
+  return conditional_on(std::move(set), Author::kOwnChecked);
+}
+
 // One policy that stays as it is.
 class FrozenPolicy : public Authorizer {
  public:
@@ -49,7 +79,9 @@ class FrozenPolicy : public Authorizer {
   std::string_view name() const override { return "policy"; }
   std::string_view type() const override { return "Policy"; }
   std::optional<Decision> authorize(const Attributes& attributes) const override {
-    return index_->empty() ? Decision::no_opinion() : decide(index_, attributes, surroundings_);
+    return with_self_reviews(
+        index_->empty() ? Decision::no_opinion() : decide(index_, attributes, surroundings_),
+        attributes, surroundings_);
   }
   Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions,
                           const ConditionData& data) const override {
@@ -141,8 +173,9 @@ PolicyAuthorizer::PolicyAuthorizer(const Snapshot<Index>& documents, Surrounding
 
 std::optional<Decision> PolicyAuthorizer::authorize(const Attributes& attributes) const {
   const std::shared_ptr<const Index>& index = documents_.get();
-  if (index->empty()) return Decision::no_opinion();
-  return decide(index, attributes, surroundings_);
+  return with_self_reviews(
+      index->empty() ? Decision::no_opinion() : decide(index, attributes, surroundings_),
+      attributes, surroundings_);
 }
 
 Task<Decision> PolicyAuthorizer::evaluate(std::shared_ptr<const Conditions> conditions,
@@ -209,12 +242,15 @@ void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_na
     std::vector<std::string> groups = rule.api_groups.empty() ? std::vector<std::string>{"*"}
                                                               : rule.api_groups;
     std::vector<std::string> kinds = resources_of(role.kinds_of(i));
+    auto listed = with_parts(rule.verbs, kinds, surroundings_.kinds);
+    if (!listed) listed.emplace(1, Listed{rule.verbs, kinds});
     if (!kinds.empty())
-      rules.resource_rules.push_back({.verbs = rule.verbs,
-                                      .api_groups = groups,
-                                      .resources = kinds,
-                                      .resource_names = rule.resource_names,
-                                      .leaves_out_excluded = !is_everything(rule)});
+      for (Listed& one : *listed)
+        rules.resource_rules.push_back({.verbs = std::move(one.verbs),
+                                        .api_groups = groups,
+                                        .resources = std::move(one.resources),
+                                        .resource_names = rule.resource_names,
+                                        .leaves_out_excluded = !is_everything(rule)});
     if (is_master && !rule.non_resource_urls.empty())
       rules.non_resource_rules.push_back({rule.verbs, rule.non_resource_urls});
   };
@@ -278,6 +314,14 @@ void add_allowed_by(const Index& index, const Attributes& a, const Surroundings&
                                   .role = e.role->name(),
                                   .rule = as_json(e.role->rules()[e.rule])});
     }
+  }
+  // A denial of a namespace does not reach what the master namespace or an earlier authorizer
+  // allows.
+  for (const AllowedSubject& s : allowed.subjects) {
+    const bool is_account = s.kind == "ServiceAccount";
+    denied.erase(
+        {s.kind == "Group",
+         is_account ? cat("system:serviceaccount:", s.namespace_name, ":", s.name) : s.name});
   }
   auto remark = [&](bool is_so, std::string text) {
     if (!is_so) return;

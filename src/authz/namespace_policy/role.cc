@@ -30,6 +30,18 @@ bool is_for_fields(std::string_view verb) {
          (verb.size() == kGate.size() || verb[kGate.size()] == ':');
 }
 
+// Verbs that are words for streams, and those streams of pods whose words are no well-known verbs.
+const std::uint64_t kExecWord = verb_bit(verb_number("exec")),
+                    kProxyWord = verb_bit(verb_number("proxy"));
+bool is_stream_of_pods(const Attributes& a) {
+  constexpr std::string_view kOpened[] = {"attach", "portforward"};
+  if (!equals_ignoring_case(a.resource, "pods") || !a.api_group.empty()) return false;
+  if (a.verb == "get" && equals_ignoring_case(a.subresource, "log")) return true;
+  return (a.verb == "get" || a.verb == "create") &&
+         std::ranges::any_of(
+             kOpened, [&](std::string_view s) { return equals_ignoring_case(s, a.subresource); });
+}
+
 constexpr std::string_view kChanging[] = {"update", "patch"};
 bool is_change(std::string_view verb) {
   return std::ranges::any_of(kChanging,
@@ -136,8 +148,7 @@ bool CompiledRole::names_verb(std::uint32_t from, std::uint32_t to,
                               const RequestWords& request) const {
   if (request.verb == 0) return false;
   for (std::uint32_t i = from; i < to; ++i)
-    if (words_[i] == request.verb && equals_ignoring_case(texts_[i], request.attributes.verb))
-      return true;
+    if (words_[i] == request.verb && same_verb(texts_[i], request.attributes.verb)) return true;
   return false;
 }
 
@@ -175,6 +186,19 @@ bool CompiledRole::has_kind(const Head& h, const RequestWords& request, bool of_
     if (of_whole ? request.is_under(words_[i], texts_[i]) : request.is_named(words_[i], texts_[i]))
       return true;
   return false;
+}
+
+bool CompiledRole::has_verb_for_part(const Head& h, const RequestWords& request) const {
+  if (request.attributes.subresource.empty() || leaves_out_verb(h, request)) return false;
+  if ((h.any_verb || !request.is_act()) && has_verb(h, request)) return true;
+  const std::uint64_t words = request.attributes.api_group.empty() ? kExecWord | kProxyWord
+                                                                   : kProxyWord;
+  if ((h.verbs_yes & request.verb_bits & words) != 0) return true;
+  return is_stream_of_pods(request.attributes) &&
+         std::ranges::any_of(texts_.begin() + h.begin, texts_.begin() + h.verbs_end,
+                             [&](const std::string& word) {
+                               return equals_ignoring_case(word, request.attributes.subresource);
+                             });
 }
 
 bool CompiledRole::leaves_out(std::size_t rule, const RequestWords& request) const {
@@ -215,7 +239,8 @@ Match CompiledRole::matches(std::size_t rule, const RequestWords& request) const
   // A request without a name reaches what has one.
   if (!is_named && !(h.deny && is_nameless)) return Match::kNo;
   if (!has_group(h, request)) return Match::kNo;
-  if (has_verb(h, request) && has_kind(h, request, false)) {
+  if ((has_verb(h, request) && has_kind(h, request, false)) ||
+      (has_verb_for_part(h, request) && has_kind(h, request, true))) {
     if (is_named) return Match::kYes;
     if (!reaches_all(a)) return Match::kByName;
     return is_excluded(rule, a) ? Match::kNo : Match::kReached;

@@ -78,6 +78,8 @@ class CompiledRole : public Counted {
   bool names_verb(std::uint32_t from, std::uint32_t to, const RequestWords& request) const;
   bool is_excluded(std::size_t rule, const Attributes& attributes) const;
   bool has_kind(const Head& h, const RequestWords& request, bool of_whole) const;
+  // Whether the rule has the verb for a part of a kind that it names.
+  bool has_verb_for_part(const Head& h, const RequestWords& request) const;
   bool has_group(const Head& h, const RequestWords& request) const;
   bool has_url(std::size_t rule, const Attributes& attributes) const;
 

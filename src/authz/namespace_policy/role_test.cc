@@ -30,6 +30,74 @@ TEST(CompiledRole, WhatIsTakenAwayIsNotGivenBackFieldByField) {
   EXPECT_TRUE(allows({"*", "-update"}, "get"));
 }
 
+// Whether a rule for `kind` allows the verb on `resource/part`.
+bool reaches(std::vector<std::string> verbs, std::string kind, std::string_view verb,
+             std::string_view resource, std::string_view part) {
+  Rule rule;
+  rule.verbs = std::move(verbs);
+  rule.resource_kinds = {std::move(kind)};
+  CompiledRole role("hammer", "r", {rule}, "", ResourceGroups::built_in());
+  User user{.name = "Hubert"};
+  Attributes a(user);
+  a.is_resource_request = true;
+  a.verb = verb;
+  a.resource = resource;
+  a.subresource = part;
+  a.namespace_name = "hammer";
+  return role.matches(0, RequestWords(a, nullptr)) == Match::kYes;
+}
+
+TEST(CompiledRole, AKindMeansItsParts) {
+  EXPECT_TRUE(reaches({"*"}, "pods", "update", "pods", "status"));
+  EXPECT_TRUE(reaches({"update"}, "pods", "patch", "pods", "status"));
+  EXPECT_TRUE(reaches({"get"}, "deployments", "get", "deployments", "scale"));
+  EXPECT_FALSE(reaches({"get"}, "deployments", "update", "deployments", "scale"));
+  EXPECT_FALSE(reaches({"*"}, "pods", "update", "secrets", "status"));
+  for (const char* part : {"exec", "attach", "portforward", "proxy", "eviction", "binding"})
+    EXPECT_TRUE(reaches({"*"}, "pods", "create", "pods", part)) << part;
+}
+
+TEST(CompiledRole, TheVerbsOfAKindAreNotThoseOfWhatHappensThere) {
+  const std::vector<std::string> all{"get",    "list",  "watch",  "create",
+                                     "update", "patch", "delete", "deletecollection"};
+  for (const char* part : {"exec", "attach", "portforward", "proxy", "eviction", "binding"})
+    EXPECT_FALSE(reaches(all, "pods", "create", "pods", part)) << part;
+  for (const char* part : {"exec", "attach", "portforward", "proxy", "log"})
+    EXPECT_FALSE(reaches(all, "pods", "get", "pods", part)) << part;
+  EXPECT_FALSE(reaches(all, "serviceaccounts", "create", "serviceaccounts", "token"));
+  EXPECT_FALSE(reaches(all, "nodes", "get", "nodes", "proxy"));
+  // Who names the part means it.
+  EXPECT_TRUE(reaches(all, "pods/exec", "create", "pods", "exec"));
+}
+
+TEST(CompiledRole, AStreamOfAKindIsAVerb) {
+  for (const char* part : {"exec", "attach", "portforward"}) {
+    EXPECT_TRUE(reaches({part}, "pods", "create", "pods", part)) << part;
+    EXPECT_TRUE(reaches({part}, "pods", "get", "pods", part)) << part;
+    EXPECT_FALSE(reaches({"*", std::string("-") + part, "-create"}, "pods", "create", "pods", part))
+        << part;
+    EXPECT_FALSE(reaches({part}, "secrets", "create", "pods", part)) << part;
+    EXPECT_FALSE(reaches({part}, "pods", "create", "pods", "eviction")) << part;
+  }
+  EXPECT_TRUE(reaches({"log"}, "pods", "get", "pods", "log"));
+  EXPECT_TRUE(reaches({"proxy"}, "services", "update", "services", "proxy"));
+  EXPECT_FALSE(reaches({"exec"}, "pods", "create", "pods", "attach"));
+}
+
+TEST(CompiledRole, ParametersOfVerbsKeepTheirCase) {
+  const std::string verb = "granular:condition(SuperSafe)";
+  EXPECT_TRUE(allows({verb}, verb));
+  EXPECT_FALSE(allows({verb}, "granular:condition(supersafe)"));
+  EXPECT_FALSE(allows({"granular:condition(supersafe)"}, verb));
+  EXPECT_FALSE(allows({"*", "-" + verb}, verb));
+  EXPECT_TRUE(allows({"*", "-" + verb}, "granular:condition(supersafe)"));
+  EXPECT_EQ(stored_verb("-GET"), "-get");
+  EXPECT_EQ(stored_verb("Granular:nodeAssignment"), "granular:nodeAssignment");
+  EXPECT_EQ(stored_verb("-granular:label(A)"), "-granular:label(A)");
+  // Those that were stored in lower case.
+  EXPECT_TRUE(allows({"granular:nodeassignment"}, "granular:nodeAssignment"));
+}
+
 TEST(CompiledRole, WhatIsExcludedIsNoPartOfAStar) {
   struct Guarded : KindNames {
     std::string_view kind_of(std::string_view, std::string_view) const override { return ""; }

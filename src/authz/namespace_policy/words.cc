@@ -1,5 +1,6 @@
 #include "authz/namespace_policy/words.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/strings.h"
@@ -77,6 +78,20 @@ const std::vector<std::string_view>& well_known_verbs() {
   return all;
 }
 
+bool same_verb(std::string_view a, std::string_view b) {
+  const std::size_t parameter = std::min(a.find('('), a.size());
+  return a.substr(parameter) == b.substr(std::min(parameter, b.size())) &&
+         equals_ignoring_case(a, b);
+}
+
+std::string stored_verb(std::string_view verb) {
+  const std::size_t colon = verb.find(':');
+  const std::string_view head = verb.substr(verb.starts_with('-') ? 1 : 0, 9);
+  if (colon == std::string_view::npos || !equals_ignoring_case(head, "granular:"))
+    return lower(verb);
+  return cat(lower(verb.substr(0, colon)), verb.substr(colon));
+}
+
 std::uint64_t verb_bits_of(const Attributes& a) {
   const std::uint64_t own = verb_bit(verb_number(a.verb));
   std::uint64_t bits = own;
@@ -132,6 +147,15 @@ bool RequestWords::is_excluded() const {
   if (!is_excluded_)
     is_excluded_ = kinds_->is_excluded(attributes.api_group, attributes.resource, attributes.verb);
   return *is_excluded_;
+}
+
+bool RequestWords::is_act() const {
+  constexpr std::string_view kStreamsOfPods[] = {"exec", "attach", "portforward", "log"};
+  const std::string_view part = attributes.subresource;
+  return (verb_bits & kCreate) != 0 || equals_ignoring_case(part, "proxy") ||
+         (equals_ignoring_case(attributes.resource, "pods") &&
+          std::ranges::any_of(kStreamsOfPods,
+                              [&](std::string_view s) { return equals_ignoring_case(s, part); }));
 }
 
 bool RequestWords::is_form_of(std::string_view word) const {

@@ -32,6 +32,13 @@ constexpr std::uint64_t verb_bit(int number) {
 // All of them, in the order of their numbers.
 const std::vector<std::string_view>& well_known_verbs();
 
+// Verbs are compared without regard to case, except for their parameters: who may write the
+// condition `Ready` may not write `ready`.
+bool same_verb(std::string_view a, std::string_view b);
+// In the case in which it is stored: lower. Permissions on single fields keep theirs, because
+// other authorizers compare it.
+std::string stored_verb(std::string_view verb);
+
 // The kinds of resources: rules may say `DeploymentConfig` for `deploymentconfigs`. From any
 // thread.
 class KindNames {
@@ -42,6 +49,10 @@ class KindNames {
   // Group and resource of all resources of a kind, in any case.
   virtual std::vector<std::pair<std::string, std::string>> resources_of(
       std::string_view kind) const = 0;
+  // The subresources of a resource, in all groups; nullopt: not known.
+  virtual std::optional<std::vector<std::string>> parts_of(std::string_view /*resource*/) const {
+    return std::nullopt;
+  }
   // Whether a permission on single fields (`granular:label(x)`) is excluded from all enclosing
   // permissions.
   virtual bool is_excluded(std::string_view /*group*/, std::string_view /*resource*/,
@@ -79,6 +90,10 @@ struct RequestWords {
   bool is_form_of(std::string_view word) const;
   // Whether the verb is an excluded permission on single fields.
   bool is_excluded() const;
+  // Whether it is a request for a part that the verbs of its object do not mean: what is created
+  // there (an eviction, a token), and streams. Rules that name the object need the verb `*` for
+  // it, or for a stream the word for it: `exec`, `attach`, `portforward`, `log`, `proxy`.
+  bool is_act() const;
 
  private:
   const KindNames* kinds_;

@@ -1,6 +1,8 @@
 #include "rest/policy/master_namespace.h"
 
+#include "authz/namespace_policy/default_roles.h"
 #include "authz/namespace_policy/documents.h"
+#include "authz/rbac/bootstrap_policy.h"
 #include "base/strings.h"
 
 namespace cardea::rest::policy {
@@ -39,34 +41,6 @@ Value texts(std::initializer_list<std::string_view> list) {
   return out;
 }
 
-Value rule(Value verbs, Value kinds) {
-  return Value::object({{"verbs", std::move(verbs)}, {"resourceKinds", std::move(kinds)}});
-}
-
-struct DefaultRole {
-  std::string_view name;
-  Value rules;
-};
-
-// Viewers see everything except roles and bindings; editors change what they see; admins change
-// everything except the containers, under the escalation check; cluster-admins everything. The
-// last rule of admins gives the permissions on single fields, which `*` without a write does
-// not: an admin has all permissions of an editor. Neither gets by `*` the permissions that are
-// excluded from whole objects.
-std::vector<DefaultRole> default_roles() {
-  Value all = texts({"*"});
-  Value reads = texts({"watch", "list", "get"}), writes = texts({"create", "update", "delete"});
-  Value others = texts({"*", "-create", "-update", "-delete"}),
-        no_containers = texts({"*", "-policies", "-policybindings"});
-  return {{"view", Value::array({rule(reads, texts({"*", "-roles", "-rolebindings",
-                                                    "-policybindings", "-policies"}))})},
-          {"edit", Value::array({rule(all, texts({"*", "-roles", "-rolebindings", "-policybindings",
-                                                  "-policies", "-resourceaccessreview"}))})},
-          {"admin", Value::array({rule(others, all), rule(writes, no_containers),
-                                  rule(all, no_containers)})},
-          {"cluster-admin", Value::array({rule(all, all)})}};
-}
-
 Value object_of(std::string_view kind, std::string_view name) {
   return Value::object({{"kind", kind},
                         {"apiVersion", documents::kApiVersion},
@@ -84,14 +58,32 @@ Result<void> ensure(const Loopback& api, const std::string& path, const Value& o
   return outcome_of(api.send_and_wait("POST", path, object), path);
 }
 
-// The role as it must be: made, or its rules put back.
+// Whether somebody else than the server wrote the rules, as far as the object tells. The one that
+// wrote them last owns them.
+bool is_written_by_others(const Value& role, std::string_view server) {
+  bool is_ours = false;
+  for (const Value& entry : role["metadata"]["managedFields"].items()) {
+    if (!entry["fieldsV1"].has("f:rules")) continue;
+    if (entry["manager"].as_string() != server) return true;
+    is_ours = true;
+  }
+  return !is_ours;
+}
+
+// The role as the server makes it. One that others changed stays as it is, unless `reset`.
 Result<void> reconcile_role(const Loopback& api, const std::string& collection,
-                            const DefaultRole& role) {
+                            const documents::Role& role, Seeding& seeding) {
+  const Value rules = documents::as_json(role)["rules"];
   std::string path = cat(collection, "/", role.name);
   Loopback::Reply found = api.send_and_wait("GET", path);
   Value object = found.ok() ? found.body : object_of("Role", role.name);
-  if (found.ok() && object["rules"] == role.rules) return {};
-  object.set("rules", role.rules);
+  if (found.ok() && object["rules"] == rules) return {};
+  if (found.ok() && !seeding.reset &&
+      (authz::rbac::is_protected(object) || is_written_by_others(object, api.agent()))) {
+    seeding.left_alone.push_back(role.name);
+    return {};
+  }
+  object.set("rules", rules);
   Loopback::Reply reply = found.ok() ? api.send_and_wait("PUT", path, object)
                                      : api.send_and_wait("POST", collection, object);
   if (reply.ok()) return {};
@@ -104,7 +96,8 @@ std::unique_ptr<admission::Plugin> keep_master_namespace(std::string master) {
   return std::make_unique<KeepMasterNamespace>(std::move(master));
 }
 
-Result<void> ensure_master_namespace(const Loopback& api, const std::string& master) {
+Result<void> ensure_master_namespace(const Loopback& api, const std::string& master,
+                                     Seeding& seeding) {
   Value space = Value::object({{"kind", "Namespace"},
                                {"apiVersion", "v1"},
                                {"metadata", Value::object({{"name", master}})}});
@@ -114,8 +107,8 @@ Result<void> ensure_master_namespace(const Loopback& api, const std::string& mas
     return ok;
   if (auto ok = ensure(api, base + "/policybindings", object_of("PolicyBinding", master)); !ok)
     return ok;
-  for (const DefaultRole& role : default_roles())
-    if (auto ok = reconcile_role(api, base + "/roles", role); !ok) return ok;
+  for (const documents::Role& role : documents::default_roles(master))
+    if (auto ok = reconcile_role(api, base + "/roles", role, seeding); !ok) return ok;
   Value binding = object_of("RoleBinding", "cluster-admins");
   binding.set("roleRef", Value::object({{"namespace", master}, {"name", "cluster-admin"}}));
   binding.set("groupNames", texts({"system:masters"}));

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/strings.h"
+#include "json/parse.h"
 #include "json/print.h"
 #include "rest/policy/elements.h"
 #include "rest/policy/master_namespace.h"
@@ -24,7 +25,8 @@ std::string at(std::string_view rest) {
 class PolicyObjects : public ::testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(ensure_master_namespace(server.api(), "master").has_value());
+    Seeding seeding;
+    ASSERT_TRUE(ensure_master_namespace(server.api(), "master", seeding).has_value());
     ASSERT_TRUE(
         server.send("POST", "/api/v1/namespaces", R"({"metadata":{"name":"hammer"}})").ok());
   }
@@ -57,7 +59,7 @@ class PolicyObjects : public ::testing::Test {
   TestServer server;
 };
 
-TEST_F(PolicyObjects, TheMasterNamespaceHasItsRolesAndKeepsThem) {
+TEST_F(PolicyObjects, TheMasterNamespaceHasItsRolesAndLeavesThemToTheirAdministrators) {
   Value roles = server.get(at("master/roles"));
   std::vector<std::string> names;
   for (const Value& r : roles["items"].items())
@@ -65,10 +67,42 @@ TEST_F(PolicyObjects, TheMasterNamespaceHasItsRolesAndKeepsThem) {
   EXPECT_EQ(join(names, " "), "admin cluster-admin edit view");
   Value view = server.get(at("master/roles/view"));
   EXPECT_EQ(view["kind"].as_string(), "Role");
-  view.set("rules", Value::array());
-  ASSERT_TRUE(server.send("PUT", at("master/roles/view"), json::print(view)).ok());
-  ASSERT_TRUE(ensure_master_namespace(server.api(), "master").has_value());
-  EXPECT_EQ(server.get(at("master/roles/view"))["rules"].size(), 1u);
+  const Value seeded = view["rules"],
+              other = json::parse(R"([{"verbs":["get"],"resourceKinds":["pods"]}])").value();
+  auto starts = [&](bool reset) {
+    Seeding seeding{.reset = reset, .left_alone = {}};
+    EXPECT_TRUE(ensure_master_namespace(server.api(), "master", seeding).has_value());
+    return join(seeding.left_alone, " ");
+  };
+  EXPECT_EQ(starts(false), "");
+  // What the server itself wrote, in an earlier version, follows the server.
+  view.set("rules", other);
+  ASSERT_TRUE(server.api().send_and_wait("PUT", at("master/roles/view"), view).ok());
+  EXPECT_EQ(starts(false), "");
+  EXPECT_EQ(server.get(at("master/roles/view"))["rules"], seeded);
+  // What an administrator wrote stays.
+  Loopback clark(server.gateway(), server.loop(),
+                 {.name = "clark", .groups = {std::string(authz::kMastersGroup)}}, "kubectl");
+  view = server.get(at("master/roles/view"));
+  view.set("rules", other);
+  ASSERT_TRUE(clark.send_and_wait("PUT", at("master/roles/view"), view).ok());
+  EXPECT_EQ(starts(false), "view");
+  EXPECT_EQ(server.get(at("master/roles/view"))["rules"], other);
+  EXPECT_EQ(starts(true), "");
+  EXPECT_EQ(server.get(at("master/roles/view"))["rules"], seeded);
+  // So does a role that is not to be kept up, and one whose writers are not known.
+  view = server.get(at("master/roles/view"));
+  view.set("rules", other);
+  view.member("metadata")
+      .set("annotations",
+           Value::object({{"rbac.authorization.kubernetes.io/autoupdate", "false"}}));
+  ASSERT_TRUE(server.api().send_and_wait("PUT", at("master/roles/view"), view).ok());
+  EXPECT_EQ(starts(false), "view");
+  view = server.get(at("master/roles/view"));
+  view.member("metadata").erase("annotations");
+  view.member("metadata").set("managedFields", Value::array({Value::object()}));
+  ASSERT_TRUE(server.api().send_and_wait("PUT", at("master/roles/view"), view).ok());
+  EXPECT_EQ(starts(false), "view");
 }
 
 TEST_F(PolicyObjects, ALocalRoleNeedsAPolicyAndIsToldWhichToMake) {
@@ -371,7 +405,8 @@ class AllButDeny : public authz::Authorizer {
 
 TEST(PolicyDenials, AreLiftedOnlyByWhoMayDeny) {
   TestServer server{{}, {std::make_shared<AllButDeny>()}};
-  ASSERT_TRUE(ensure_master_namespace(server.api(), "master").has_value());
+  Seeding seeding;
+  ASSERT_TRUE(ensure_master_namespace(server.api(), "master", seeding).has_value());
   Loopback edgar(server.gateway(), server.loop(), {.name = "Edgar"}, "edgar");
   auto make = [&](std::string_view path, std::string_view body) {
     ASSERT_EQ(server.send("POST", std::string(path), body).status, 201) << path << body;

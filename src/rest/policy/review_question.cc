@@ -1,10 +1,12 @@
 #include "rest/policy/review_question.h"
 
 #include "authz/namespace_policy/documents.h"
+#include "authz/namespace_policy/parts.h"
 #include "base/strings.h"
 
 namespace cardea::rest::policy {
 
+using authz::namespace_policy::stored_verb;
 using catalog::Resource;
 using json::Value;
 
@@ -39,6 +41,15 @@ const Resource* find_anywhere(const catalog::Catalog& catalog, std::string_view 
     if (equals_ignoring_case(group.name, text.substr(dot + 1)))
       return find_in(group, text.substr(0, dot));
   return nullptr;
+}
+
+// `exec` of `pods` asks about the request that this means.
+void open_stream(ReviewQuestion& q) {
+  if (!q.resource.subresource.empty() || !authz::namespace_policy::is_stream_word(q.verb)) return;
+  const Resource* r = q.resource.resource;
+  if (!r || !r->subresource(q.verb)) return;
+  q.resource.subresource = q.verb;
+  q.verb = q.verb == "log" ? "get" : "create";
 }
 
 void need(const Value& v, const char* field, json::FieldErrors& errors) {
@@ -85,11 +96,12 @@ ReviewQuestion read_question(const Value& spec, std::string_view namespace_name,
   need(spec["verb"], "spec.verb", errors);
   need(spec["resourceKind"], "spec.resourceKind", errors);
   ReviewQuestion out;
-  out.verb = lower(spec["verb"].as_string());
+  out.verb = stored_verb(spec["verb"].as_string());
   out.namespace_name = namespace_name;
   out.resource_name = spec["resourceName"].as_string();
   out.resource = find_resource(catalog, spec["resourceKind"].as_string());
   out.content = spec["content"];
+  open_stream(out);
   return out;
 }
 
@@ -103,7 +115,7 @@ ReviewQuestion read_flat_question(const Value& review, const catalog::Catalog& c
     need(review["path"], "path", errors);
   else
     need(review["resource"], "resource", errors);
-  out.verb = lower(review["verb"].as_string());
+  out.verb = stored_verb(review["verb"].as_string());
   out.namespace_name = review["namespace"].as_string();
   out.resource_name = review["resourceName"].as_string();
   out.content = review["content"];
@@ -115,6 +127,7 @@ ReviewQuestion read_flat_question(const Value& review, const catalog::Catalog& c
   bool is_exact = !group.empty() || !version.empty() || name == "*";
   if (!is_exact) {
     out.resource = find_resource(catalog, text);
+    open_stream(out);
     return out;
   }
   out.resource = {
@@ -130,6 +143,7 @@ ReviewQuestion read_flat_question(const Value& review, const catalog::Catalog& c
             r->name == name)
           out.resource.resource = r;
   if (out.resource.resource) out.resource.version = out.resource.resource->version;
+  open_stream(out);
   return out;
 }
 

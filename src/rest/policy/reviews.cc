@@ -41,7 +41,6 @@ Task<WhoCan> who_can(Call& call, ReviewQuestion question) {
   std::shared_ptr<const authz::Chain> chain = call.services.authorizer.get()->frozen();
   authz::AllowedSubjects allowed = chain->allowed(question.attributes(nobody));
   WhoCan out;
-  out.error = authz::aggregated(allowed.remarks);
   std::size_t asked = 0;
   for (const authz::AllowedSubject& s : allowed.subjects) {
     bool is_group = s.kind == "Group";
@@ -63,6 +62,11 @@ Task<WhoCan> who_can(Call& call, ReviewQuestion question) {
     }
     list.insert(name);
   }
+  // Conditions that were settled for every subject are no longer worth a remark.
+  if (!question.content.is_null() && asked <= kMostSettled)
+    std::erase_if(allowed.remarks,
+                  [](const std::string& r) { return r.starts_with("conditional: "); });
+  out.error = authz::aggregated(allowed.remarks);
   co_return out;
 }
 

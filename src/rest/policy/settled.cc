@@ -63,10 +63,16 @@ void keep_from_old(const Call& call, const Resource& r, Value& object, const Val
   prepare_for_update(object, old, r, context);
 }
 
+// A deletion needs no content if its object is named: the stored object is the one.
+bool is_about_stored(const ReviewQuestion& q) {
+  return q.content.is_null() && q.verb == "delete" && !q.resource_name.empty() &&
+         q.resource.subresource.empty();
+}
+
 // Whether the sender of the review may read the object that the content would replace. The outcome
 // of a condition can reveal the content of the object.
 Task<bool> may_compare(Call& call, const ReviewQuestion& q) {
-  if (q.verb != "update" && q.verb != "patch") co_return true;
+  if (q.verb != "update" && q.verb != "patch" && !is_about_stored(q)) co_return true;
   authz::Attributes attributes = q.attributes(call.user);
   attributes.verb = "get";
   attributes.subresource = {};
@@ -94,6 +100,15 @@ Task<Result<Matter>> matter_of(Call& call, const ReviewQuestion& q) {
   if (authz::is_connection(q.attributes(call.user))) {
     m.operation = "CONNECT";
     m.object = q.content;  // its options
+    co_return m;
+  }
+  if (is_about_stored(q)) {
+    Result<Value> old = co_await stored(call, r, q.namespace_name, q.resource_name);
+    if (!old) co_return fail(old.error());
+    if (old->is_null())
+      co_return fail(
+          bad_request(cat("there is no ", r.qualified_name(), " ", quoted(q.resource_name))));
+    m.old_object = std::move(*old);
     co_return m;
   }
   Expected expected{call.catalog.get(), &r, r.group, r.version, r.kind, r.schema};
@@ -152,12 +167,13 @@ Task<Settled> settle_question(Call& call, std::shared_ptr<const authz::Chain> ch
   if (decision.kind != Decision::Kind::kConditional) co_return Settled{std::move(decision), ""};
   std::vector<std::string> open;
   add_descriptions(decision, open);
-  if (question.content.is_null()) co_return Settled{unsettled(decision, ""), join(open, "; ")};
+  if (question.content.is_null() && !is_about_stored(question))
+    co_return Settled{unsettled(decision, ""), join(open, "; ")};
   bool may = co_await may_compare(call, question);
   if (!may)
     co_return Settled{unsettled(decision,
-                                "the content of a change is compared with the stored object: this "
-                                "needs the verb \"get\" on it"),
+                                "the answer depends on the stored object: the question needs the "
+                                "verb \"get\" on it"),
                       join(open, "; ")};
   Result<Matter> matter = co_await matter_of(call, question);
   if (!matter) co_return Settled{unsettled(decision, matter.error().message), join(open, "; ")};
