@@ -34,6 +34,12 @@ json::FieldErrors validate_definition_update(const json::Value& definition, cons
 json::Value with_names_accepted(const json::Value& definition, std::span<const json::Value> others,
                                 std::string_view now);
 
+// The definition with the condition PermissionsGuarded where versions of it are not served because
+// they have excluded permissions, and nothing guards these (`serves_excluded` is false). Without
+// the condition where that is not so.
+json::Value with_withheld_versions(const json::Value& definition, bool serves_excluded,
+                                   std::string_view now);
+
 // The first step of a deletion: a timestamp, the finalizer that waits for the instances, and the
 // condition Terminating.
 json::Value marked_for_deletion(const json::Value& definition, std::string_view now);

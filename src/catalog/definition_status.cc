@@ -105,6 +105,12 @@ Verdict judge_names(const Value& definition, const Names& used) {
   return out;
 }
 
+bool excludes_somewhere(const Value& schema) {
+  if (schema["x-kubernetes-permission-excluded"].as_bool()) return true;
+  return std::ranges::any_of(schema.members(),
+                             [](const json::Member& m) { return excludes_somewhere(m.value); });
+}
+
 void set_approval(Value& definition, std::string_view now) {
   if (!is_protected_group(definition["spec"]["group"].as_string())) return;
   Approval approval = approval_of(definition["metadata"]["annotations"]);
@@ -135,6 +141,34 @@ Value with_names_accepted(const Value& definition, std::span<const Value> others
   else if (!established)
     set_condition(out, "Established", "False", "NotAccepted", "not all names are accepted", now);
   set_approval(out, now);
+  return out == definition ? definition : out;
+}
+
+Value with_withheld_versions(const Value& definition, bool serves_excluded, std::string_view now) {
+  constexpr std::string_view kType = "PermissionsGuarded";
+  std::vector<std::string> withheld, served;
+  bool is_stored = false;
+  for (const Value& version : definition["spec"]["versions"].items()) {
+    const bool has = excludes_somewhere(version["schema"]["openAPIV3Schema"]);
+    is_stored |= has && version["storage"].as_bool();
+    if (!version["served"].as_bool()) continue;
+    served.emplace_back(version["name"].as_string());
+    if (has) withheld.emplace_back(version["name"].as_string());
+  }
+  if (is_stored) withheld = served;
+  Value out = definition;
+  if (!serves_excluded && !withheld.empty()) {
+    set_condition(out, kType, "False", "FineGrainedAuthorizationOff",
+                  cat("not served: ", join(withheld, ", "),
+                      "; excluded permissions guard fields of these versions, or of the stored "
+                      "version, and the feature gate FineGrainedAuthorization is off"),
+                  now);
+  } else if (find_condition(definition, kType)) {
+    Value kept = Value::array();
+    for (const Value& c : definition["status"]["conditions"].items())
+      if (c["type"].as_string() != kType) kept.push_back(c);
+    out.member("status").set("conditions", std::move(kept));
+  }
   return out == definition ? definition : out;
 }
 

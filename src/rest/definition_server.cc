@@ -149,8 +149,12 @@ struct DefinitionServer::State : std::enable_shared_from_this<State> {
     std::string now = rfc3339(clock.now());
     std::vector<Value> in_use = all;
     std::ranges::copy(built_in_names(*holder.get()), std::back_inserter(in_use));
+    // With the feature that guards excluded fields their sets are served.
+    const bool serves_excluded = holder.get()->find("permissionconfig.k8s.io", "v1",
+                                                    "uncoveredpermissionsets") != nullptr;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      Value next = catalog::with_names_accepted(all[i], in_use, now);
+      Value next = catalog::with_withheld_versions(
+          catalog::with_names_accepted(all[i], in_use, now), serves_excluded, now);
       if (!(next == all[i])) {
         bool written = co_await write(*list[i], &next);
         if (written) in_use[i] = all[i] = std::move(next);

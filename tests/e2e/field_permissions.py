@@ -459,6 +459,11 @@ def builtins(world):
     enforce = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "privileged"}}}
     world.refused(world.send("editor", "PATCH", space, enforce, MERGE), "needs granular:label(pod-security.kubernetes.io/enforce) itself")
     world.refused(world.send("editor", "POST", "/api/v1/namespaces", {"metadata": {"name": "n2", **enforce["metadata"]}}), "granular:label(pod-security.kubernetes.io/enforce)")
+    # Who goes on by single permissions does not hold the verb, and is not told that they need it.
+    world.allow("labeller", "", ["namespaces"], ["get", "granular", "granular:labels"])
+    for user, text in (("editor", ' is needed besides "patch"'), ("labeller", " is needed")):
+        _, answer = world.send(user, "PATCH", space, enforce, MERGE)
+        expect(answer["details"]["causes"][0]["message"] == 'the verb "granular:label(pod-security.kubernetes.io/enforce)"' + text, answer)
     world.allow("editor", "", ["namespaces", "namespaces/prefix"], ["granular:label(pod-security.kubernetes.io)"])
     world.refused(world.send("editor", "PATCH", space, enforce, MERGE), "granular:label(pod-security.kubernetes.io/enforce)")
     world.allow("editor", "", ["namespaces", "namespaces/key"], ["granular:label(pod-security.kubernetes.io/enforce)"])
@@ -569,12 +574,18 @@ def gate_off(world, tokens):
         with Cardea("--token-auth-file", tokens, "--feature-gates=FineGrainedAuthorization=false", data_dir=world.server.data_dir) as server:
             bare = World(server)
             expect(bare.send(None, "GET", "/apis/example.com/v1/namespaces/default/widgets/w")[0] == 404, "a version with an excluded field is served")
+            definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com"
+            told = eventually("the definition says why", lambda: [
+                c for c in bare.admin("GET", definition)["status"]["conditions"] if c["type"] == "PermissionsGuarded" and c["status"] == "False"])
+            expect(told[0]["reason"] == "FineGrainedAuthorizationOff" and "not served: " in told[0]["message"], told)
             expect(bare.send(None, "GET", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets")[0] == 404, "sets are served that nobody follows")
             expect("x-kubernetes-permissions" not in json.dumps(bare.admin("GET", "/openapi/v3/api/v1")), "OpenAPI shows permissions that nobody follows")
             bare.refused(bare.send("operator", "PATCH", "/apis/apps/v1/namespaces/default/deployments/d", {"metadata": {"labels": {"super.safe.com/a": "1"}}}, MERGE),
                           "cannot patch resource")
     finally:
         world.server.start()
+    eventually("the versions are served again, and nothing is left to say", lambda: not [
+        c for c in world.admin("GET", definition)["status"]["conditions"] if c["type"] == "PermissionsGuarded"])
 
 
 @story.shared

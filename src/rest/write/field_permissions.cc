@@ -54,6 +54,11 @@ authz::Asking asking_fields(const Call& call) {
                                                  : authz::Asking::kFolded;
 }
 
+// For the refusal: giving the verb to the user would not help.
+void note_denial(Call& call, const std::string& verb, const authz::Decision& decision) {
+  if (decision.kind == authz::Decision::Kind::kDeny) call.open.fields().denied.insert(verb);
+}
+
 // The part of an answer that has to wait: an authorizer elsewhere, or conditions.
 Task<bool> ask_waiting(Call& call, std::string verb, std::optional<authz::Chain::Verdict> known,
                        const Value* old, const Value& object, bool& by_objects) {
@@ -63,10 +68,12 @@ Task<bool> ask_waiting(Call& call, std::string verb, std::optional<authz::Chain:
     known = std::move(waited);
   }
   bool allowed = known->decision.allowed();
+  note_denial(call, verb, known->decision);
   by_objects = known->decision.kind == authz::Decision::Kind::kConditional;
   if (by_objects) {
     authz::Decision settled = co_await settle_decision(call, call.chain, known->decision,
                                                        data_of(call, old, object));
+    note_denial(call, verb, settled);
     allowed = settled.allowed();  // an error is never an allow
   }
   co_return allowed;
@@ -76,6 +83,7 @@ Error refusal_error(Call& call, const FieldRefusal& r) {
   using Why = FieldRefusal::Why;
   std::string reason = cat("field ", r.field, ": "), grant;
   std::string_view verb = r.verb;
+  const bool is_denied = call.open.fields().denied.contains(r.verb);
   switch (r.why) {
     case Why::kNotCovered:
       if (r.chain.empty()) {
@@ -84,13 +92,17 @@ Error refusal_error(Call& call, const FieldRefusal& r) {
         grant = cat("only the verb ", quoted(call.info.verb), " covers this field");
       } else {
         reason += cat("not covered by ", join(r.chain, ", "));
-        grant = cat("the verbs ", quoted(schema::kGranularVerb), " and ", quoted(r.verb),
-                    " are enough for this field");
+        grant = is_denied ? cat("the verb ", quoted(r.verb), " is denied to this user")
+                          : cat("the verbs ", quoted(schema::kGranularVerb), " and ",
+                                quoted(r.verb), " are enough for this field");
       }
       break;
     case Why::kExcluded:
       reason += cat("needs ", r.verb, " itself, which no other permission implies");
-      grant = cat("the verb ", quoted(r.verb), " is needed besides ", quoted(call.info.verb));
+      grant = is_denied ? cat("the verb ", quoted(r.verb), " is denied to this user")
+                        : cat("the verb ", quoted(r.verb), " is needed",
+                              call.open.is_granular() ? "" : " besides ",
+                              call.open.is_granular() ? "" : quoted(call.info.verb));
       break;
     case Why::kUnnamed:
       verb = call.info.verb;
@@ -141,6 +153,7 @@ Task<Result<void>> settle(Call& call, const schema::ChangedFields& changes,
     bool is_there = verdict && verdict->decision.kind != authz::Decision::Kind::kConditional;
     bool allowed = is_there && verdict->decision.allowed();
     bool by_objects = false;
+    if (is_there) note_denial(call, *verb, verdict->decision);
     if (!is_there)
       allowed = co_await ask_waiting(call, *verb, std::move(verdict), old, changes.after(),
                                      by_objects);
@@ -159,6 +172,7 @@ Task<Result<void>> settle_named(Call& call, schema::Demands demands, Marker mark
           call, call.chain, attributes_of(call, *verb), asking_fields(call));
       verdict = std::move(waited);
     }
+    note_denial(call, *verb, verdict->decision);
     bool by_objects = verdict->decision.kind == authz::Decision::Kind::kConditional;
     judge.answer(by_objects || verdict->decision.allowed(),
                  by_objects ? Holds::kForTheseObjects : Holds::kForTheRequest);

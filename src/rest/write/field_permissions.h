@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -52,6 +53,7 @@ struct SentObject {
 // What is known about the fields of one request. Lives in its Settlement.
 struct FieldAccess {
   authz::fields::Answers answers;                // kept when a write is retried
+  std::set<std::string, std::less<>> denied;     // verbs that are denied, not only not given
   std::optional<schema::ChangedFields> changed;  // by what the caller sent, in the version of the
                                                  // request
   std::optional<schema::ChangedFields> stored;   // the same in the stored version; nothing where
