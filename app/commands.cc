@@ -53,6 +53,8 @@ constexpr Command kCommands[] = {
     {"cel conform", "runs files of cases for the expression language", cel_conform_command},
     {"migrate oidc-flags", "prints the authentication configuration that --oidc-* flags mean",
      migrate_oidc_flags_command},
+    {"policy check", "prints what is wrong, or perhaps misspelled, in policy documents",
+     policy_check_command},
     {"policy migrate", "prints what policy documents mean as RBAC objects and access policies",
      policy_migrate_command},
     {"store copy", "copies all objects from one store to another", store_copy_command},

@@ -72,21 +72,48 @@ std::vector<std::pair<std::string, std::string>> CatalogKinds::resources_of(
   return out;
 }
 
-std::optional<std::vector<std::string>> CatalogKinds::parts_of(std::string_view resource) const {
-  std::vector<std::string> out;
-  bool is_known = false;
-  const std::shared_ptr<const catalog::Catalog> now = catalog_.get();
-  if (!now) return std::nullopt;
-  for (const catalog::Group& group : now->groups())
+namespace {
+
+// The versions of a resource, in all groups.
+std::vector<const catalog::Resource*> versions_of(const catalog::Catalog& catalog,
+                                                  std::string_view resource) {
+  std::vector<const catalog::Resource*> out;
+  for (const catalog::Group& group : catalog.groups())
     for (const catalog::Version& version : group.versions)
       for (const catalog::Resource* r : version.resources)
-        if (equals_ignoring_case(r->name, resource)) {
-          is_known = true;
-          for (const catalog::Subresource& s : r->subresources)
-            if (std::ranges::find(out, s.name) == out.end()) out.push_back(s.name);
-        }
-  if (!is_known) return std::nullopt;
+        if (equals_ignoring_case(r->name, resource)) out.push_back(r);
   return out;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> CatalogKinds::parts_of(std::string_view resource) const {
+  const std::shared_ptr<const catalog::Catalog> now = catalog_.get();
+  if (!now) return std::nullopt;
+  const auto versions = versions_of(*now, resource);
+  if (versions.empty()) return std::nullopt;
+  std::vector<std::string> out;
+  for (const catalog::Resource* r : versions)
+    for (const catalog::Subresource& s : r->subresources)
+      if (std::ranges::find(out, s.name) == out.end()) out.push_back(s.name);
+  return out;
+}
+
+bool CatalogKinds::has_group(std::string_view group) const {
+  const std::shared_ptr<const catalog::Catalog> now = catalog_.get();
+  return !now || std::ranges::any_of(now->groups(), [&](const catalog::Group& g) {
+    return equals_ignoring_case(g.name, group);
+  });
+}
+
+bool CatalogKinds::any_version(std::string_view resource,
+                               const std::function<bool(const schema::Schema&)>& has) const {
+  const std::shared_ptr<const catalog::Catalog> now = catalog_.get();
+  if (!now) return true;
+  const auto versions = versions_of(*now, resource);
+  return versions.empty() || std::ranges::any_of(versions, [&](const catalog::Resource* r) {
+           return !r->schema || has(*r->schema);
+         });
 }
 
 std::shared_ptr<const schema::Schema> CatalogKinds::schema_of(std::string_view group,

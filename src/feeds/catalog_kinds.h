@@ -19,6 +19,9 @@ class CatalogKinds : public authz::namespace_policy::KindNames {
   std::vector<std::pair<std::string, std::string>> resources_of(
       std::string_view kind) const override;
   std::optional<std::vector<std::string>> parts_of(std::string_view resource) const override;
+  bool has_group(std::string_view group) const override;
+  bool any_version(std::string_view resource,
+                   const std::function<bool(const schema::Schema&)>& has) const override;
   bool is_excluded(std::string_view group, std::string_view resource,
                    std::string_view verb) const override;
   std::shared_ptr<const schema::Schema> schema_of(std::string_view group, std::string_view version,

@@ -10,11 +10,12 @@ import json
 import os
 import sqlite3
 import ssl
+import subprocess
 import tempfile
 
 import yaml
 
-from server import Cardea, eventually, exchange, expect
+from server import Cardea, binary, eventually, exchange, expect
 from story import Story
 
 story = Story("namespace_policy")
@@ -157,7 +158,8 @@ def own_roles_need_their_containers(w):
     labelers = {"kind": "role", "name": "deploymentConfigLabelers", "namespace": "hammer", "rules": [
         {"verbs": ["watch", "list", "get"], "resourceKinds": ["DeploymentConfig", "Deployment"]},
         {"verbs": ["update"], "resourceKinds": ["DeploymentConfig", "Deployment"], "attributeRestrictions": {"fieldsMutatable": ["labels"]}}]}
-    w.answer("Hubert", 409, "POST", API + "hammer/roles", labelers, saying="create policies.authorization.openshift.io")
+    w.answer("Hubert", 409, "POST", API + "hammer/roles", labelers, saying=[
+        "create policies.authorization.openshift.io", "cluster administrators", 'Policy "default" and PolicyBinding "hammer"'])
     w.refused("Hubert", "POST", API + "hammer/policies", {"kind": "Policy", "name": "Policy", "namespace": "hammer"})
     made = w.allowed("Clark", "POST", API + "hammer/policies", {"kind": "Policy", "name": "Policy", "namespace": "hammer"})
     expect(made["metadata"]["name"] == "default", f"{made}")
@@ -594,6 +596,58 @@ def parameters_keep_their_case(w):
     for name, answer in (("SuperSafe", w.allowed), ("supersafe", w.refused)):
         answer("Mallory", "PATCH", f"{pods}/case/status", {"status": {"conditions": [{"type": name, "status": "True"}]}}, STRATEGIC)
         expect(w.may("Mallory", f"granular:condition({name})", "pods/status")["allowed"] is (name == "SuperSafe"), name)
+
+
+@story.chapter(needs=["own_roles_need_their_containers"])
+def typos_are_told(w):
+    typos = {"kind": "Role", "metadata": {"name": "typos", "namespace": "hammer"}, "rules": [
+        {"deny": True, "verbs": ["dellete"], "resourceKinds": ["deploymnets", "DeploymentConfig", "pods/statsu"], "apiGroups": ["aps"]},
+        {"verbs": ["update"], "resourceKinds": ["Deployment"], "attributeRestrictions": {"fieldsMutatable": ["labels", "spec.replicsa", "spec.template.spec.containers[*].image"]}}]}
+    said = ['rules[0].verbs[0]: unknown verb "dellete"', 'rules[0].resourceKinds[0]: unknown resource "deploymnets"', 'rules[0].resourceKinds[2]: unknown subresource "pods/statsu"',
+            'rules[0].apiGroups[0]: unknown API group "aps"', 'rules[1].attributeRestrictions.fieldsMutatable[1]: unknown field "spec.replicsa"']
+    status, headers, answer = w.as_user("Hubert", "POST", API + "hammer/roles", typos)
+    warned = [text.replace("\\", "") for text in headers.get_all("Warning")]
+    expect(status == 201 and warned == [f'299 - "{text}"' for text in said], f"{status} {warned} {answer}")
+    status, headers, _ = w.as_user("Hubert", "PUT", API + "hammer/roles/typos", {**answer, "rules": [{"verbs": ["get"], "resourceKinds": ["Deployment", "pods/log"]}]})
+    expect(status == 200 and "Warning" not in headers, f"{status} {headers}")
+    # The same without a server, which knows no DeploymentConfigs.
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "typos.yaml")
+        for document, code, lines in ((typos, 1, sorted(said + ['rules[0].resourceKinds[1]: unknown resource "deploymentconfig"'])),
+                                      ({**typos, "rules": [{"verbs": ["get"], "resourceKinds": ["Deployment"]}]}, 0, []), ({**typos, "rules": "all"}, 1, None)):
+            with open(path, "w") as f:
+                yaml.safe_dump(document, f)
+            run = subprocess.run([binary(), "policy", "check", path], capture_output=True, text=True)
+            expect(run.returncode == code, f"{document}: {run}")
+            if lines is not None:
+                expect(sorted(run.stdout.splitlines()) == ["Role hammer/typos: " + line for line in lines], f"{run}")
+        expect(subprocess.run([binary(), "policy", "check", path + "x"], capture_output=True).returncode == 2, "a file that is not there")
+
+
+@story.chapter(needs=["bots_change_labels_and_nothing_else"])
+def refusals_teach(w):
+    """A refused user learns what decided, whether or not they may read the role."""
+    w.refused("ProtectorBot", "PATCH", f"{Built.path}/site", {"spec": {"replicas": 7}}, MERGE, saying='allows changes of the fields "labels" and no others')
+    made = w.allowed("Hubert", "POST", API + "hammer/roles", {"name": "careful", "rules": [
+        {"deny": True, "verbs": ["delete"], "resourceKinds": ["configmaps"], "description": "configuration is deleted by its owners: ask #platform"},
+        {"deny": True, "verbs": ["delete"], "resourceKinds": ["secrets"], "attributeRestrictions": {"labelsContain": ["keep"]}, "description": "kept for the audit"}]})
+    expect(made["rules"][0]["description"].startswith("configuration"), f"{made}")
+    w.allowed("Hubert", "POST", API + "hammer/rolebindings", {"name": "Careful", "roleRef": {"namespace": "hammer", "name": "careful"}, "userNames": ["Edgar"]})
+    w.refused("Edgar", "DELETE", "/api/v1/namespaces/hammer/configmaps/x", saying=["denied by rule in hammer", "configuration is deleted by its owners: ask #platform"])
+    w.allowed("Edgar", "POST", "/api/v1/namespaces/hammer/secrets", {"metadata": {"name": "kept", "labels": {"keep": "1"}}})
+    w.refused("Edgar", "DELETE", "/api/v1/namespaces/hammer/secrets/kept", saying=['denies objects with the labels "keep"', "kept for the audit"])
+    w.refused("Edgar", "GET", API + "hammer/roles/careful")
+    w.answer("Hubert", 422, "POST", API + "hammer/roles", {"name": "long", "rules": [{"verbs": ["get"], "resourceKinds": ["pods"], "description": "x" * 513}]}, saying="rules[0].description")
+    w.answer("Hubert", 422, "POST", API + "hammer/roles", {"name": "lines", "rules": [{"verbs": ["get"], "resourceKinds": ["pods"], "description": "a\nb"}]}, saying="rules[0].description")
+    w.allowed("Hubert", "DELETE", API + "hammer/rolebindings/Careful")
+    # Somebody to whom a verb is denied is not told that it is enough.
+    w.allowed("Clark", "POST", API + "hammer/roles", {"name": "half", "rules": [
+        {"verbs": ["get", "granular", "granular:label(app)"], "resourceKinds": ["configmaps"]}, {"deny": True, "verbs": ["granular:label(app)"], "resourceKinds": ["configmaps"]}]})
+    w.allowed("Clark", "POST", API + "hammer/rolebindings", {"name": "Half", "roleRef": {"namespace": "hammer", "name": "half"}, "userNames": ["kubelet-02"]})
+    w.allowed("Clark", "POST", "/api/v1/namespaces/hammer/configmaps", {"metadata": {"name": "half"}})
+    for label, text in (("app", 'the verb "granular:label(app)" is denied to this user'), ("team", 'the verbs "granular" and "granular:label(team)" are enough for this field')):
+        said = w.refused("kubelet-02", "PATCH", "/api/v1/namespaces/hammer/configmaps/half", {"metadata": {"labels": {label: "x"}}}, MERGE)
+        expect(said["details"]["causes"][0]["message"] == text, f"{said}")
 
 
 @story.chapter(needs=["the_master_namespace"])

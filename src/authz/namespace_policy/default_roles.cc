@@ -20,14 +20,13 @@ std::vector<Role> default_roles(std::string_view master) {
     return Role{std::string(master), std::string(name), std::move(metadata), std::move(rules)};
   };
   const Texts all{"*"}, no_containers{"*", "-policies", "-policybindings"};
-  return {role("view",
-               {rule({"watch", "list", "get"},
-                     {"*", "-roles", "-rolebindings", "-policybindings", "-policies"})}),
+  return {role("view", {rule({"watch", "list", "get"},
+                             {"*", "-roles", "-rolebindings", "-policybindings", "-policies"})}),
           role("edit", {rule(all, {"*", "-roles", "-rolebindings", "-policybindings", "-policies",
                                    "-resourceaccessreview"})}),
-          role("admin", {rule({"*", "-create", "-update", "-delete"}, all),
-                         rule({"create", "update", "delete"}, no_containers),
-                         rule(all, no_containers)}),
+          role("admin",
+               {rule({"*", "-create", "-update", "-delete"}, all),
+                rule({"create", "update", "delete"}, no_containers), rule(all, no_containers)}),
           role("cluster-admin", {rule(all, all)})};
 }
 

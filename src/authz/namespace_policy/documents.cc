@@ -252,6 +252,7 @@ Rule read_rule(const Value& sent, const std::string& at, FieldErrors& errors) {
   out.api_groups = fields.texts({"apiGroups"}, true);
   out.restriction = read_restriction(fields.get({"attributeRestrictions"}),
                                      under(at, "attributeRestrictions"), errors);
+  out.description = fields.text({"description"});
   fields.refuse_the_rest();
   return out;
 }
@@ -344,6 +345,7 @@ Value as_json(const Rule& rule) {
   set_list(out, "apiGroups", rule.api_groups);
   if (Value restriction = restriction_json(rule.restriction); !restriction.is_null())
     out.set("attributeRestrictions", std::move(restriction));
+  if (!rule.description.empty()) out.set("description", rule.description);
   return out;
 }
 

@@ -31,6 +31,7 @@ inline constexpr std::string_view
     kPolicyBindingsPrefix = "/registry/authorization.openshift.io/policybindings/";
 
 inline constexpr std::size_t kMostRules = 1000;      // of a role
+inline constexpr std::size_t kLongestText = 512;     // bytes of a rule's description
 inline constexpr std::size_t kMostWords = 1000;      // of one list of a rule
 inline constexpr std::size_t kMostSubjects = 10000;  // of a binding, users or groups
 
@@ -59,6 +60,7 @@ struct Rule {
   std::vector<std::string> verbs, resource_kinds;
   std::vector<std::string> resource_names, non_resource_urls, api_groups;
   Restriction restriction;
+  std::string description = {};  // for people whom the rule refuses
 
   bool operator==(const Rule&) const = default;
 };

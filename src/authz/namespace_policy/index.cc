@@ -236,10 +236,12 @@ std::string Index::explain(std::uint64_t key) const {
                                                        ((std::uint64_t{1} << kRuleShift) - 1));
   std::size_t rule = key >> kRuleShift;
   const CompiledRole* role = this->role(grant);
-  bool is_deny = role && rule < role->rules().size() && role->rules()[rule].deny;
-  return cat(is_deny ? "denied" : "allowed", " by rule in ", grant.namespace_name, ": rule ", rule,
-             " of role ", quoted(cat(grant.role.namespace_name, "/", grant.role.name)),
-             ", bound by ", quoted(grant.binding));
+  const Rule* found = role && rule < role->rules().size() ? &role->rules()[rule] : nullptr;
+  return cat(found && found->deny ? "denied" : "allowed", " by rule in ", grant.namespace_name,
+             ": rule ", rule, " of role ",
+             quoted(cat(grant.role.namespace_name, "/", grant.role.name)), ", bound by ",
+             quoted(grant.binding), found && !found->description.empty() ? ": " : "",
+             found ? found->description : std::string());
 }
 
 }  // namespace cardea::authz::namespace_policy

@@ -37,6 +37,15 @@ std::string cel_text(std::string_view text) {
   return out;
 }
 
+std::string some_of(const std::vector<std::string>& texts) {
+  constexpr std::size_t kMostShown = 4, kLongestShown = 64;
+  std::string out;
+  for (std::size_t i = 0; i < texts.size() && i < kMostShown; ++i)
+    out += cat(i == 0 ? "" : ", ",
+               texts[i].size() > kLongestShown ? std::string("...") : quoted(texts[i]));
+  return texts.size() > kMostShown ? cat(out, " and ", texts.size() - kMostShown, " more") : out;
+}
+
 // `"app" in object.metadata.labels && object.metadata.labels["app"] == "x"`.
 std::string labels_text(std::string_view of, const std::vector<LabelPattern>& labels) {
   std::string out = cat("has(", of, ".metadata.labels)");
@@ -329,6 +338,31 @@ std::shared_ptr<const Condition::Compiled> Restricted::compiled() const {
   return nullptr;
 }
 
+// For people whom the rule refuses: they need not be able to read the role.
+std::string Restricted::text() const {
+  const Rule& rule = role_.rules()[rule_];
+  const std::string items = some_of(rule.restriction.items);
+  const std::string_view does = rule.deny ? "denies" : "allows";
+  std::string out = cat("rule ", rule_, " of role ", role_.namespace_name(), "/", role_.name());
+  if (match_ == Match::kByName)
+    out += cat(" denies the names ", some_of(rule.resource_names));
+  else if (match_ == Match::kStripping)
+    out += cat(" keeps the labels ", items, " from being removed");
+  else if (rule.restriction.kind == Kind::kLabelsContain)
+    out += cat(" ", does, " objects with the labels ", items);
+  else if (rule.restriction.kind == Kind::kFieldsMutatable)
+    out += cat(" ", does, " changes of the fields ", items, rule.deny ? "" : " and no others");
+  else if (rule.restriction.kind == Kind::kSameMinion)
+    out += cat(" ", does, " pods of the node ", quoted(surroundings_.node_of(attributes_.user)));
+  else if (rule.restriction.kind == Kind::kPersonalReview)
+    out += cat(" ", does, " questions of users about themselves");
+  if (effect_)
+    out += cat(", because the effect of this request is ", attributes_.verb, " ",
+               attributes_.resource);
+  if (!rule.description.empty()) out += cat(": ", rule.description);
+  return out;
+}
+
 Condition Restricted::later(std::size_t before) const {
   const Rule& rule = role_.rules()[rule_];
   std::string more = effect_ ? cat("_as_", attributes_.verb) : "";
@@ -347,10 +381,7 @@ Condition Restricted::later(std::size_t before) const {
                               : is_fields ? kFieldsType
                                           : kCelType),
           .text = "",
-          .description = cat("rule ", rule_, " of role ", role_.namespace_name(), "/", role_.name(),
-                             effect_ ? cat(", because the effect of this request is ",
-                                           attributes_.verb, " ", attributes_.resource)
-                                     : ""),
+          .description = text(),
           .compiled = std::move(compiled),
           .on_parent = on_parent};
 }

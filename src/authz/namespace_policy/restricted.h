@@ -49,6 +49,7 @@ class Restricted {
   Condition later(std::size_t before = 0) const;
 
  private:
+  std::string text() const;
   bool closed() const { return role_.rules()[rule_].deny; }
   std::optional<bool> same_minion() const;
   std::shared_ptr<const Condition::Compiled> compiled() const;

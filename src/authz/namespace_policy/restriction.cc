@@ -6,6 +6,7 @@
 #include "authz/access/policy.h"
 #include "base/names.h"
 #include "base/strings.h"
+#include "schema/ownership/shape.h"
 
 namespace cardea::authz::namespace_policy {
 namespace {
@@ -117,6 +118,19 @@ bool FieldPattern::covers(const schema::FieldPath& path) const {
   if (steps_.empty() || path.size() < steps_.size()) return false;
   for (std::size_t i = 0; i < steps_.size(); ++i)
     if (!steps_[i].is_any && steps_[i].element != path[i]) return false;
+  return true;
+}
+
+bool FieldPattern::is_in(const schema::Schema& schema) const {
+  const schema::Schema* at = &schema;
+  for (const Step& s : steps_) {
+    const bool is_list = at->type == schema::Schema::Type::kArray;
+    if (s.is_any)
+      at = is_list ? &schema::item_schema(*at) : schema::member_schema(*at, "");
+    else
+      at = is_list ? nullptr : schema::member_schema(*at, std::string_view(s.element).substr(2));
+    if (!at) return false;
+  }
   return true;
 }
 

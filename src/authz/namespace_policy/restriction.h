@@ -17,6 +17,8 @@ class FieldPattern {
   // Empty with a problem for a person: it cannot be read.
   static FieldPattern parse(std::string_view text, std::string& problem);
   bool covers(const schema::FieldPath& path) const;
+  // Whether objects of this shape can have such a field.
+  bool is_in(const schema::Schema& schema) const;
 
  private:
   struct Step {

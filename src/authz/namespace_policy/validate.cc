@@ -137,6 +137,11 @@ FieldErrors validate(const Rule& rule, const std::string& at, const ResourceGrou
   if (rule.resource_kinds.empty() && (!rule.resource_names.empty() || !rule.api_groups.empty()))
     errors.push_back(
         json::forbidden(under(at, "nonResourceURLs"), "paths have neither names nor groups"));
+  const bool is_line = std::ranges::none_of(rule.description,
+                                            [](unsigned char c) { return c < ' ' || c == 0x7f; });
+  if (rule.description.size() > kLongestText || !is_line)
+    errors.push_back(json::invalid(under(at, "description"), rule.description,
+                                   cat("must be one line of at most ", kLongestText, " bytes")));
   std::vector<std::string> kinds;
   groups.expand(rule.resource_kinds, kinds);
   if (errors.empty())

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +53,14 @@ class KindNames {
   // The subresources of a resource, in all groups; nullopt: not known.
   virtual std::optional<std::vector<std::string>> parts_of(std::string_view /*resource*/) const {
     return std::nullopt;
+  }
+  // Whether there is such an API group. True where it is not known.
+  virtual bool has_group(std::string_view /*group*/) const { return true; }
+  // Whether `has` holds for objects of a resource in any version of any group. True where the
+  // resource is not known.
+  virtual bool any_version(std::string_view /*resource*/,
+                           const std::function<bool(const schema::Schema&)>& /*has*/) const {
+    return true;
   }
   // Whether a permission on single fields (`granular:label(x)`) is excluded from all enclosing
   // permissions.

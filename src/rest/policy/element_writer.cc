@@ -73,15 +73,20 @@ RecordPtr find_element(const store::Store& below, std::string_view key, ElementK
 
 Error missing_container(ElementKind kind, std::string_view namespace_name, std::string_view name,
                         std::string_view points_to) {
+  // Most people who meet this may not create containers.
+  const std::string who = cat(
+      "; this takes the verb \"create\" on policies and policybindings, which by default cluster "
+      "administrators have. Roles of a namespace need two objects: Policy ",
+      quoted(documents::kPolicyName), " and PolicyBinding ", quoted(namespace_name));
   if (kind == ElementKind::kRole)
     return conflict(
         kind, name,
         cat("there is no Policy in the namespace ", quoted(namespace_name), ": create policies.",
-            documents::kGroup, " ", quoted(documents::kPolicyName), " there first"));
+            documents::kGroup, " ", quoted(documents::kPolicyName), " there first", who));
   return conflict(kind, name,
                   cat("there is no PolicyBinding for the roles of ", quoted(points_to),
                       " in the namespace ", quoted(namespace_name), ": create policybindings.",
-                      documents::kGroup, " ", quoted(points_to), " there first"));
+                      documents::kGroup, " ", quoted(points_to), " there first", who));
 }
 
 // One transaction on its way.

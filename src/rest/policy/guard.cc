@@ -1,6 +1,7 @@
 #include "rest/policy/guard.h"
 
 #include "authz/namespace_policy/documents.h"
+#include "authz/namespace_policy/unknown_words.h"
 #include "base/strings.h"
 #include "json/field_error.h"
 #include "rest/policy/element_writer.h"
@@ -88,6 +89,13 @@ Task<Result<void>> PolicyGuard::check(Call& call, WriteAttempt attempt) const {
     co_return fail(json::invalid_object(r.group, r.kind,
                                         attempt.object["metadata"]["name"].as_string(), errors));
   if (r.kind == "Policy" || r.kind == "PolicyBinding") co_return Result<void>();
+  if (r.kind == "Role" && authorizer_ && authorizer_->surroundings().kinds) {
+    json::FieldErrors none;
+    for (std::string& doubt :
+         documents::unknown_words(documents::read_role(attempt.object, place, "", none), "",
+                                  *authorizer_->surroundings().kinds))
+      call.warnings.push_back(std::move(doubt));
+  }
   // As above: a dry run gets no further than this.
   std::string_view space = call.info.namespace_name,
                    points_to = attempt.object["roleRef"]["namespace"].as_string();
