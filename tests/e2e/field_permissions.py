@@ -476,6 +476,42 @@ def builtins(world):
 
 
 @story.chapter
+def an_apply_takes_only_what_one_may_write(world):
+    """An apply that repeats values does not make its sender the owner of fields that the sender may not write, nor takes them from others."""
+    path = "/api/v1/namespaces/default/configmaps/owned"
+    world.admin("POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "owned"}, "data": {"made": "1"}})
+
+    def config(data=None, **metadata):
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", **metadata}, **({"data": data} if data else {})}
+
+    def apply(user, manager, body):
+        return world.send(user, "PATCH", f"{path}?fieldManager={manager}&force=true", body, APPLY)
+
+    def owned(manager):
+        entries = [m for m in world.admin("GET", path)["metadata"]["managedFields"] if m["manager"] == manager and m["operation"] == "Apply"]
+        return entries[0]["fieldsV1"] if entries else {}
+
+    for manager in ("boss", "deputy"):
+        expect(apply(None, manager, config({"a": "1", "b": "1"}, annotations={"k": "v"}))[0] == 200, manager)
+    bossy = owned("boss")
+    world.allow("maker", "", ["configmaps"], ["get", "granular", "granular:label(mine)"])
+    # Its own label, and values as they are.
+    status, answer = apply("maker", "maker", config({"a": "1", "made": "1"}, annotations={"k": "v"}, labels={"mine": "1"}))
+    expect(status == 200, f"{status} {answer}")
+    expect(owned("maker") == {"f:metadata": {"f:labels": {"f:mine": {}}}}, f"maker owns {owned('maker')}")
+    # As the boss, without what the boss applied: the deputy still owns it, so that no value changes.
+    status, answer = apply("maker", "boss", config(labels={"mine": "1"}))
+    expect(status == 200, f"{status} {answer}")
+    expect(owned("boss") == {**bossy, "f:metadata": {**bossy["f:metadata"], "f:labels": {"f:mine": {}}}}, f"the boss owns {owned('boss')}")
+    expect(owned("deputy") == bossy, f"the deputy owns {owned('deputy')}")
+    world.refused(apply("maker", "boss", config({"a": "2"}, labels={"mine": "1"})), "field data.a")
+    # With the permission it is as ever.
+    world.allow("maker", "", ["configmaps", "configmaps/x"], ["granular:data"])
+    expect(apply("maker", "maker", config({"a": "1"}, labels={"mine": "1"}))[0] == 200, "an apply")
+    expect(owned("maker") == {"f:data": {"f:a": {}}, "f:metadata": {"f:labels": {"f:mine": {}}}}, f"maker owns {owned('maker')}")
+
+
+@story.chapter
 def documented(world, deployment):
     """The example of the page, word by word."""
     page = open(os.path.join(os.path.dirname(__file__), "../../docs/field-permissions.md")).read()

@@ -48,7 +48,8 @@ class Looking {
     for (std::size_t i = 0; i < rule_.resource_kinds.size(); ++i)
       look_at_kind(i, without_sign(rule_.resource_kinds[i]));
     for (std::size_t i = 0; i < rule_.api_groups.size(); ++i)
-      if (const std::string& g = rule_.api_groups[i]; g != "*" && !g.empty() && !kinds_.has_group(g))
+      if (const std::string& g = rule_.api_groups[i];
+          g != "*" && !g.empty() && !kinds_.has_group(g))
         report("apiGroups", i, "API group", g);
     if (rule_.restriction.kind != Restriction::Kind::kFieldsMutatable) return;
     for (std::size_t i = 0; i < rule_.restriction.items.size(); ++i) look_at_field(i);

@@ -140,13 +140,8 @@ Result<void> judged(Call& call, const FieldJudge& judge, Marker marker) {
   return {};
 }
 
-Task<Result<void>> settle(Call& call, const schema::ChangedFields& changes,
-                          const schema::PermissionTree& tree, Marker marker,
-                          const schema::ExcludedVerbs& excluded) {
-  call.services.field_permissions->count_comparison();
-  const schema::Demands demands = schema::demands_of(changes, tree, excluded);
-  call.open.fields().answers.forget_objects();
-  FieldJudge judge(demands, marker, call.open.fields().answers);
+// Asks until the judge knows enough: whether everything is covered.
+Task<bool> ask_all(Call& call, FieldJudge& judge, const schema::ChangedFields& changes) {
   const Value* old = changes.before().is_null() ? nullptr : &changes.before();
   while (const std::string* verb = judge.next()) {
     auto verdict = call.chain->decide(attributes_of(call, *verb), asking_fields(call));
@@ -159,6 +154,18 @@ Task<Result<void>> settle(Call& call, const schema::ChangedFields& changes,
                                      by_objects);
     judge.answer(allowed, by_objects ? Holds::kForTheseObjects : Holds::kForTheRequest);
   }
+  co_return !judge.refusal();
+}
+
+Task<Result<void>> settle(Call& call, const schema::ChangedFields& changes,
+                          const schema::PermissionTree& tree, Marker marker,
+                          const schema::ExcludedVerbs& excluded) {
+  call.services.field_permissions->count_comparison();
+  const schema::Demands demands = schema::demands_of(changes, tree, excluded);
+  call.open.fields().answers.forget_objects();
+  FieldJudge judge(demands, marker, call.open.fields().answers);
+  bool covered = co_await ask_all(call, judge, changes);
+  (void)covered;  // `judged` tells why not
   co_return judged(call, judge, marker);
 }
 
@@ -374,6 +381,75 @@ Task<Result<void>> authorize_stored(Call& call, Value stored, Value becomes) {
   if (!permissions || !call.open.is_granular()) co_return Result<void>();
   Result<void> covered = co_await authorize_known_change(call);
   co_return covered;
+}
+
+namespace {
+
+bool is_prefix(const schema::FieldPath& a, const schema::FieldPath& b) {
+  return a.size() <= b.size() && std::equal(a.begin(), a.end(), b.begin());
+}
+
+// The fields of a set that the caller may not write. Those that the request changes were judged.
+Task<schema::FieldSet> not_permitted(Call& call, schema::FieldSet fields) {
+  constexpr std::size_t kMostPaths = 1000;  // that are looked at one by one
+  const schema::ChangedFields& changes = *call.open.fields().changed;
+  std::vector<schema::FieldPath> paths, changed;
+  fields.for_each([&](const schema::FieldPath& p) { paths.push_back(p); });
+  if (paths.size() > kMostPaths) co_return fields;
+  changes.leaves().for_each([&](const schema::FieldPath& p) { changed.push_back(p); });
+  std::ranges::sort(changed);
+  auto is_judged = [&](const schema::FieldPath& path) {
+    auto at = std::ranges::lower_bound(changed, path);
+    return (at != changed.end() && is_prefix(path, *at)) ||
+           (at != changed.begin() && is_prefix(*std::prev(at), path));
+  };
+  const auto uncovered = call.services.field_permissions->uncovered();
+  const Marker marker = call.open.is_granular() ? Marker::kGranular : Marker::kRegular;
+  schema::FieldSet out;
+  for (const schema::FieldPath& path : paths) {
+    if (is_judged(path)) continue;
+    schema::FieldSet one;
+    one.insert(path);
+    const schema::Demands demands = schema::demands_of(one, changes, *call.resource->permissions,
+                                                       uncovered->verbs);
+    FieldJudge judge(demands, marker, call.open.fields().answers);
+    bool covered = co_await ask_all(call, judge, changes);
+    if (!covered) out.insert(path);
+  }
+  co_return out;
+}
+
+}  // namespace
+
+Task<Value> with_owners_of_others(Call& call, Value old, Value object) {
+  if (!call.services.field_permissions) co_return object;
+  auto before = schema::ManagedFields::parse_or_nobody(old["metadata"]["managedFields"]),
+       after = schema::ManagedFields::parse_or_nobody(object["metadata"]["managedFields"]);
+  bool is_altered = false;
+  for (schema::FieldOwner& owner : after.owners) {
+    const schema::FieldOwner* had = before.find(owner);
+    schema::FieldSet taken = co_await not_permitted(
+        call, had ? owner.fields.difference(had->fields) : owner.fields);
+    owner.fields = owner.fields.difference(taken);
+    is_altered |= !taken.empty();
+  }
+  for (schema::FieldOwner& owner : before.owners) {
+    schema::FieldOwner* has = after.find(owner);
+    schema::FieldSet lost = co_await not_permitted(
+        call, has ? owner.fields.difference(has->fields) : owner.fields);
+    if (lost.empty()) continue;
+    is_altered = true;
+    if (has) {
+      has->fields = has->fields.union_with(lost);
+    } else {
+      owner.fields = std::move(lost);
+      after.owners.push_back(std::move(owner));
+    }
+  }
+  if (!is_altered) co_return object;
+  after.drop_empty();
+  schema::set_managed_fields(object, after);
+  co_return object;
 }
 
 // Of a scale the object's fields count for what is excluded, the scale's for what is covered.

@@ -83,6 +83,10 @@ Task<Result<void>> authorize_change(Call& call, const json::Value* old, json::Va
 // After admission, where a webhook converts: the stored object becomes `becomes`. The change that
 // stays in the call is judged anew with it, because a webhook may answer differently than before.
 Task<Result<void>> authorize_stored(Call& call, json::Value stored, json::Value becomes);
+// After `authorize_change`, of an apply: fields that keep their values keep their owners too, where
+// the caller may not write them. No manager gets such a field or loses it, whatever name the caller
+// gives as the field manager.
+Task<json::Value> with_owners_of_others(Call& call, json::Value old, json::Value object);
 // The same for the change that stays in the call, where the caller goes on with `granular` after
 // all.
 Task<Result<void>> authorize_known_change(Call& call);

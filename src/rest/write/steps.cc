@@ -171,6 +171,10 @@ Task<Result<Next>> judge(Write& w) {
                                                                     : Value();
   Result<void> covered = co_await authorize_change(w.call, &w.old, w.object, std::move(stored));
   if (!covered) co_return fail(covered.error());
+  if (w.options.is_apply) {
+    Value kept = co_await with_owners_of_others(w.call, w.old, std::move(w.object));
+    w.object = std::move(kept);
+  }
   co_return Next::kStep;
 }
 
