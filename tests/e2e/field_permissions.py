@@ -279,6 +279,15 @@ def what_the_audit_log_says(world, widget):
     expect(found.get(prefix + "marker") == "granular" and found.get(prefix + "denied-field") == "metadata.labels.zone", f"{found}")
     expect(found["authorization.k8s.io/decision"] == "forbid" and "field metadata.labels.zone: not covered by" in found["authorization.k8s.io/reason"], f"{found}")
     expect(found.get(prefix + "checks") == "granular:metadata-,granular:labels-,granular:label(super.safe.com)+,granular:label(zone)-", f"{found}")
+    # Each decision is counted, with the verbs that were asked. A change may be judged more than once, before and after admission.
+    names = ['cardea_field_permission_results_total{result="covered"}', 'cardea_field_permission_results_total{result="refused"}',
+             "cardea_field_permission_checks_count", "cardea_field_permission_checks_sum"]
+    for label, status in (("super.safe.com/counted", 200), ("zone", 403)):
+        before = [world.metric(name) for name in names]
+        expect(world.send("operator", "PATCH", widget, {"metadata": {"labels": {label: "1"}}}, MERGE)[0] == status, label)
+        covered, refused, judged, asked = [world.metric(name) - old for name, old in zip(names, before)]
+        expect((covered > 0, refused) == (status == 200, 0 if status == 200 else 1), f"{label}: {covered} covered, {refused} refused")
+        expect(judged == covered + refused and asked == 3 * judged, f"{label}: {asked} verbs in {judged} decisions")
 
 
 @story.chapter(needs=["an_operator_owns_some_labels_of_a_custom_resource"])

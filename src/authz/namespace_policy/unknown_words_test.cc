@@ -67,7 +67,8 @@ TEST(UnknownWords, AreNotThoseThatMeanSomething) {
               IsEmpty());
   EXPECT_THAT(doubts(R"json({"verbs":["GET","exec","log","granular:label(x)",
                                       "impersonate:user-info"],
-                         "resourceKinds":["Pod","pods/status","users","resourcegroup:builds"]})json"),
+                         "resourceKinds":["Pod","pods/status","users",
+                                          "resourcegroup:builds"]})json"),
               IsEmpty());
   EXPECT_THAT(doubts(R"({"verbs":["get"],"nonResourceURLs":["/x"]})"), IsEmpty());
 }
