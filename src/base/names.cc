@@ -91,20 +91,22 @@ Problems label_value_problems(std::string_view value) {
 
 Problems dns_label_problems(std::string_view name) {
   Problems problems;
-  if (name.size() > 63) problems.push_back("must be no more than 63 bytes");
-  if (name.find('.') != name.npos || !is_dns_subdomain(name))
+  if (name.size() > 63) problems.push_back("must be no more than 63 characters");
+  if (!is_dns_subdomain(name))
     problems.push_back(
         "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
         "must start and "
         "end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for "
         "validation is "
         "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')");
+  else if (name.find('.') != name.npos)
+    problems.push_back("must not contain dots");
   return problems;
 }
 
 Problems dns_1035_label_problems(std::string_view name) {
   Problems problems;
-  if (name.size() > 63) problems.push_back("must be no more than 63 bytes");
+  if (name.size() > 63) problems.push_back("must be no more than 63 characters");
   bool digit_first = !name.empty() && name[0] >= '0' && name[0] <= '9';
   if (digit_first || name.find('.') != name.npos || !is_dns_subdomain(name))
     problems.push_back(

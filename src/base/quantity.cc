@@ -253,6 +253,10 @@ std::string Quantity::print() const {
   return cat(number, "e", exponent);
 }
 
+std::string Quantity::print_exponent() const {
+  return sign() == 0 ? "0" : cat(negative_ ? "-" : "", digits_, "e", exponent_);
+}
+
 std::optional<std::int64_t> Quantity::as_int64() const {
   if (!is_integer() || exponent_ > 19) return std::nullopt;
   return parse_int(cat(negative_ ? "-" : "", digits_,
@@ -260,9 +264,9 @@ std::optional<std::int64_t> Quantity::as_int64() const {
                        digits_.empty() ? "0" : ""));
 }
 
-double Quantity::as_double() const {
+double Quantity::as_double(int shift) const {
   if (sign() == 0) return 0;
-  return std::strtod(cat(negative_ ? "-" : "", digits_, "e", exponent_).c_str(), nullptr);
+  return std::strtod(cat(negative_ ? "-" : "", digits_, "e", exponent_ + shift).c_str(), nullptr);
 }
 
 std::int64_t Quantity::rounded(int decimals) const {

@@ -28,12 +28,14 @@ class Quantity {
   // The canonical form: no fraction, the largest suffix that allows it. An amount that was read in
   // a form Kubernetes regards as canonical enough is given back as it was written.
   std::string print() const;
+  std::string print_exponent() const;  // always digits and a power of ten: 15e-1
 
   Format format() const { return format_; }
   int sign() const { return digits_.empty() ? 0 : negative_ ? -1 : 1; }
   bool is_integer() const { return exponent_ >= 0; }
   std::optional<std::int64_t> as_int64() const;  // when it is an integer that fits
-  double as_double() const;
+  // The nearest to the amount times 10^shift.
+  double as_double(int shift = 0) const;
 
   // Rounded away from zero to whole units or thousandths, capped to 64 bits.
   std::int64_t value() const { return rounded(0); }

@@ -1,4 +1,3 @@
-#include "admission/json_patch_error.h"
 #include "admission/patched_object.h"
 #include "admission/plugins.h"
 #include "admission/policy/policy_invocations.h"
@@ -6,6 +5,7 @@
 #include "admission/policy/policy_run.h"
 #include "base/strings.h"
 #include "json/patch.h"
+#include "json/patch_error.h"
 #include "schema/ownership/merge.h"
 
 namespace cardea::admission {
@@ -130,7 +130,7 @@ class Mutation {
       }
       // A test that fails leaves the object as it was.
       if (op["op"].as_string() == "test") return review_.object;
-      return fail(bad_request(cat("JSON Patch: ", json_patch_error(object, op))));
+      return fail(bad_request(cat("JSON Patch: ", json::patch_error(object, op))));
     }
     return object;
   }

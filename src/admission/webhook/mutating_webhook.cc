@@ -1,10 +1,10 @@
-#include "admission/json_patch_error.h"
 #include "admission/patched_object.h"
 #include "admission/plugins.h"
 #include "admission/webhook/webhook_plugin.h"
 #include "base/strings.h"
 #include "catalog/convert.h"
 #include "json/patch.h"
+#include "json/patch_error.h"
 #include "json/print.h"
 #include "schema/wire/decode.h"
 
@@ -21,7 +21,7 @@ Result<Value> patched(const Value& object, const Value& operations) {
   Value so_far = object;
   for (const Value& op : operations.items()) {
     auto next = json::apply_json_patch(so_far, Value::array({op}));
-    if (!next) return fail(internal_error(json_patch_error(so_far, op)));
+    if (!next) return fail(internal_error(json::patch_error(so_far, op)));
     so_far = std::move(*next);
   }
   return fail(internal_error("the patch does not apply"));

@@ -32,20 +32,26 @@ const json::Value& object_meta() {
   return meta;
 }
 
+// Whether a resource's schema says itself what every resource has. Then it is taken as it is.
+bool has_type_and_meta(const json::Value& properties) {
+  const json::Value& meta = properties["metadata"];
+  auto is = [](const json::Value& s, std::string_view type) {
+    return s["type"].as_string() == type;
+  };
+  return is(properties["kind"], "string") && is(properties["apiVersion"], "string") &&
+         is(meta, "object") && is(meta["properties"]["name"], "string") &&
+         is(meta["properties"]["generateName"], "string");
+}
+
 // The properties of an object, with those that every resource has.
 json::Value properties_of(const json::Value& schema, bool root) {
   json::Value properties = schema["properties"];
-  if (!root) return properties;
+  if (!root || has_type_and_meta(properties)) return properties;
   const json::Value text = json::Value::object({{"type", "string"}});
   json::Value out = properties.is_object() ? properties : json::Value::object();
   out.set("apiVersion", text);
   out.set("kind", text);
-  json::Value meta = object_meta();
-  // Of metadata only the names are visible, whatever the schema says.
-  for (const std::string_view field : {"name", "generateName"})
-    if (const json::Value* own = properties["metadata"]["properties"].find(field))
-      meta.member("properties").set(field, *own);
-  out.set("metadata", meta);
+  out.set("metadata", object_meta());  // only the names are visible
   return out;
 }
 
@@ -163,7 +169,11 @@ Value typed_value(Frame& f, const json::Value& document, const json::Value& sche
     return schema["nullable"].as_bool()
                ? Value::null()
                : field_error(f, "invalid data, got null for schema with nullable=false");
-  if (int_or_string(schema)) return Value::of_json(document);
+  if (int_or_string(schema))
+    return document.is_string() || document.is_int()
+               ? Value::of_json(document)
+               : field_error(
+                     f, "invalid data, expected XIntOrString value to be either a string or integer");
   const std::string_view type = schema["type"].as_string();
   if (type == "array") {
     if (!document.is_array())
@@ -230,7 +240,7 @@ Value typed_value(Frame& f, const json::Value& document, const json::Value& sche
     if (format == "date" || format == "date-time") {
       const auto t = parse_timestamp(format == "date" ? cat(text, "T00:00:00Z")
                                                       : std::string(text));
-      return t ? *t : field_error(f, cat("invalid timestamp ", quoted(text)));
+      return t ? with_offset(*t, text) : field_error(f, cat("invalid timestamp ", quoted(text)));
     }
     return Value::of_text(text);
   }

@@ -10,6 +10,7 @@
 #include "cel/eval/evaluate.h"
 #include "cel/partial/partial.h"
 #include "cel/syntax/print.h"
+#include "cel/syntax/unicode.h"
 
 namespace cardea::cel::conform {
 namespace {
@@ -22,8 +23,11 @@ Value last_index_within(cel::Frame& f, const Value* a, std::size_t) {
   const std::uint64_t size = cel::code_points(a[0].string());
   if (a[2].integer < 0 || static_cast<std::uint64_t>(a[2].integer) > size)
     return f.error(cat("index out of range: ", a[2].integer));
-  const std::size_t at = a[0].string().rfind(a[1].string(), static_cast<std::size_t>(a[2].integer));
-  return Value::of_int(at == std::string::npos ? -1 : static_cast<std::int64_t>(at));
+  const std::string_view s = a[0].string();
+  const std::size_t at = s.rfind(a[1].string(),
+                                 cel::offset_of(s, static_cast<std::uint64_t>(a[2].integer)));
+  return Value::of_int(at == s.npos ? -1
+                                    : static_cast<std::int64_t>(cel::code_points(s.substr(0, at))));
 }
 Value milliseconds_part(cel::Frame&, const Value* a, std::size_t) {
   return Value::of_int(a[0].integer / 1'000'000 % 1000);

@@ -11,6 +11,7 @@
 #include "cel/eval/evaluate.h"
 #include "cel/syntax/print.h"
 #include "json/patch.h"
+#include "json/patch_error.h"
 
 namespace cardea::cel::conform {
 namespace {
@@ -92,7 +93,7 @@ bool text_matches(const json::Value& c, std::string_view key, std::string_view g
   if (how == "exact") return got == wanted;
   // The text that the caller of the compiler puts before its message.
   std::string_view core = wanted;
-  for (const std::string_view prefix : {"compilation failed: ", "compile error: "})
+  for (const std::string_view prefix : {"compile error: ", "compilation failed: "})
     if (core.starts_with(prefix)) core.remove_prefix(prefix.size());
   return got.find(core) != std::string_view::npos;
 }
@@ -107,23 +108,40 @@ struct Reporter {
   }
 };
 
-bool check_patch(const Reporter& report, const json::Value& c, const Value& result) {
-  json::Value patch;
-  if (result.is_error()) return report.fail(cat("error ", result.error->message));
-  if (!cel::to_json(result, patch)) return report.fail("the patch has no JSON form");
-  // The original is a Deployment: its metadata and template are present even if empty, and a field
-  // that is not set may be replaced.
+// The original of a case is a Deployment: its metadata and template are present even if empty.
+json::Value original(const json::Value& c) {
   json::Value object = c["object"];
-  object.member("metadata");
   if (object["metadata"].is_null()) object.set("metadata", json::Value::object());
   json::Value& spec = object.member("spec");
   if (!spec.has("template"))
     spec.set("template", json::Value::object({{"spec", json::Value::object()}}));
-  for (std::size_t i = 0; i < patch.size(); ++i)
-    if (patch[i]["op"].as_string() == "replace") patch.item(i).set("op", "add");
-  const auto after = json::apply_json_patch(object, patch);
+  return object;
+}
+
+// The object after the patch, as a policy applies it: a test that fails leaves it as it was.
+Result<json::Value> patched(const json::Value& c, const json::Value& patch) {
+  json::Value object = original(c);
+  for (const json::Value& op : patch.items()) {
+    auto next = json::apply_json_patch(object, json::Value::array({op}));
+    if (!next && op["op"].as_string() == "test") return original(c);
+    if (!next) return fail(bad_request(cat("JSON Patch: ", json::patch_error(object, op))));
+    object = std::move(*next);
+  }
+  return object;
+}
+
+bool check_patch(const Reporter& report, const json::Value& c, const Value& result) {
+  json::Value patch;
+  if (result.is_error()) return report.fail(cat("error ", result.error->message));
+  if (!cel::to_json(result, patch)) return report.fail("the patch has no JSON form");
+  const auto after = patched(c, patch);
+  if (c.has("error"))
+    return !after && text_matches(c, "error", after.error().message)
+               ? true
+               : report.fail(cat(after ? "applies" : after.error().message, ", expected ",
+                                 text_of(c["error"])));
+  if (!after) return report.fail(after.error().message);
   const json::Value& wanted = c["expected_object_after_patch"];
-  if (!after) return wanted == c["object"] ? true : report.fail(after.error().message);
   json::Value got = *after;
   if (got["metadata"].empty() && !wanted.has("metadata")) got.erase("metadata");
   if (got["spec"]["template"]["spec"].empty() && !wanted["spec"].has("template"))
@@ -176,7 +194,8 @@ bool run_case(const json::Value& c) {
   set("authorizer.requestResource", cel::resource_check_value(resource));
   cel::Evaluation evaluation;
   const Value result = evaluation.run(**program, slots);
-  if (c.has("expected_object_after_patch")) return check_patch(report, c, result);
+  if (c.has("expected_object_after_patch") || (c.has("object") && !result.is_error()))
+    return check_patch(report, c, result);
   if (c.has("error")) {
     if (!result.is_error())
       return report.fail(cat("gives ", cel::print_value(result), ", expected an error"));

@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "cel/check/checker.h"
+#include "cel/cost/cost.h"
 #include "cel/eval/evaluate.h"
 #include "cel/eval/time.h"
 #include "cel/lib/format_text.h"
@@ -277,11 +278,13 @@ class Compiler {
     std::ranges::copy(runnable, all.begin());
     target->overloads = all;
     const std::span<const Overload*> kept = all.first(m.overloads.size());
-    // If the types do not settle which overload is called, the call costs one, unless all its
-    // overloads cost the same.
+    // If the types do not settle which overload is called, the call costs one, unless Kubernetes
+    // has a rule for the function's name.
     bool alike = !kept.empty();
     for (const Overload* o : kept) {
-      alike &= o->cost == kept[0]->cost && (kept.size() == 1 || env().counts_as_kubernetes());
+      alike &= kept.size() == 1 ||
+               (env().counts_as_kubernetes() && kubernetes_rule(m.function->name, o->id));
+      alike &= o->cost == kept[0]->cost;
       target->effect |= o->id == "pathcheck_check" || o->id == "resourcecheck_check";
     }
     if (alike) target->cost = kept[0]->cost;
@@ -312,8 +315,9 @@ class Compiler {
   }
 
   void validate(const Expr* e, const Node* n) {
-    if (n->count != 1 || n->args[0]->op != Op::kConst) return;
-    const Value& v = n->args[0]->value;
+    // Only what is written as a literal is looked at, not what was computed from one.
+    if (n->count != 1 || n->member || e->args[0]->kind != Expr::Kind::kLiteral) return;
+    const Value& v = e->args[0]->literal;
     const bool timestamp = n->name == "timestamp";
     const bool bad = v.is_string() ? (n->name == "duration" && !parse_duration(v.string())) ||
                                          (timestamp && !parse_timestamp(v.string()))
@@ -321,16 +325,15 @@ class Compiler {
     if (bad) issues.push_back({e->args[0]->position, cat("invalid ", n->name, " argument")});
   }
 
-  // A literal format must be well formed, and must fit those arguments whose number and types are
+  // A literal format of a written list must be well formed, and fit its arguments if their number is
   // known.
   void validate_format(const Expr* e, const Node* n) {
     if (n->args[0]->op != Op::kConst || !n->args[0]->value.is_string()) return;
     const Expr* list = e->args[0];
+    if (list->kind != Expr::Kind::kList) return;
     std::vector<Type::Kind> kinds;
-    if (list->kind == Expr::Kind::kList)
-      for (const Expr* item : list->args) kinds.push_back(meaning(item).type->kind);
-    const bool known = list->kind == Expr::Kind::kList &&
-                       std::ranges::find(list->marked, true) == list->marked.end();
+    for (const Expr* item : list->args) kinds.push_back(meaning(item).type->kind);
+    const bool known = std::ranges::find(list->marked, true) == list->marked.end();
     std::size_t problem_at = 0;
     std::string why;
     if (check_format(n->args[0]->value.string(), known ? &kinds : nullptr, env().validate_literals,

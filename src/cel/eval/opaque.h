@@ -27,8 +27,9 @@ struct Url {
 };
 
 // An amount in Kubernetes' notation. It is kept as its canonical text, because arena values own
-// nothing; and as value * 10^scale where Kubernetes keeps it so, because this decides whether
-// Kubernetes treats it as an integer.
+// nothing. `small`: Kubernetes keeps it as value * 10^scale, and treats it as an integer if it is
+// one; otherwise as a number of any size times 10^scale. The scale decides how a double of it is
+// rounded.
 struct Amount {
   std::string_view text;
   bool small = false;

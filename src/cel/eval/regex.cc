@@ -2,6 +2,8 @@
 
 #include <re2/re2.h>
 
+#include <optional>
+
 #include "base/strings.h"
 
 namespace cardea::cel {
@@ -23,20 +25,20 @@ Value find_all(Frame& f, const re2::RE2& pattern, const Value& text, std::int64_
   ListBuilder out(f.arena);
   const re2::StringPiece input = piece(text.string());
   std::size_t at = 0;
-  const char* last_end = nullptr;
+  std::optional<std::size_t> last_end;
   while (at <= input.size() && (limit < 0 || static_cast<std::int64_t>(out.size()) < limit)) {
     re2::StringPiece found;
     if (!pattern.Match(input, at, input.size(), RE2::UNANCHORED, &found, 1)) break;
     const std::size_t begin = static_cast<std::size_t>(found.data() - input.data());
     bool accept = true;
     if (found.empty()) {
-      accept = found.data() != last_end;
+      accept = begin != last_end;
       at = begin + 1;
       while (at < input.size() && (static_cast<unsigned char>(input[at]) & 0xC0) == 0x80) ++at;
     } else {
       at = begin + found.size();
     }
-    last_end = found.data() + found.size();
+    last_end = begin + found.size();
     if (accept) out.add(Value::of_text({found.data(), found.size()}));
     if (!f.room_for(0)) return f.over_memory();
   }

@@ -212,6 +212,26 @@ std::string print_timestamp(const Value& timestamp) {
   return buffer + fraction(timestamp.size) + "Z";
 }
 
+Value with_offset(Value timestamp, std::string_view text) {
+  const std::size_t sign = text.find_last_of("+-");
+  if (!text.ends_with('Z') && sign != text.npos && sign > 10)
+    if (const auto offset = parse_offset(text.substr(sign)))
+      timestamp.list_type = static_cast<std::uint16_t>(*offset / 60);
+  return timestamp;
+}
+
+std::string print_with_offset(const Value& timestamp) {
+  const int minutes = static_cast<std::int16_t>(timestamp.list_type);
+  if (minutes == 0) return print_timestamp(timestamp);
+  std::string text = print_timestamp(
+      Value::of_timestamp(timestamp.integer + minutes * 60, timestamp.size));
+  char zone[16];
+  std::snprintf(zone, sizeof zone, "%c%02d:%02d", minutes < 0 ? '-' : '+', std::abs(minutes) / 60,
+                std::abs(minutes) % 60);
+  text.pop_back();
+  return text + zone;
+}
+
 std::string print_duration(std::int64_t nanos) {
   const bool negative = nanos < 0;
   const std::uint64_t magnitude = negative ? 0 - static_cast<std::uint64_t>(nanos)

@@ -23,6 +23,10 @@ struct Civil {
 std::optional<Value> parse_timestamp(std::string_view text);        // RFC 3339
 std::optional<std::int64_t> parse_duration(std::string_view text);  // Go's: 1h30m, -1.5s, 100ms
 std::string print_timestamp(const Value& timestamp);                // in UTC
+// A timestamp that remembers the offset in its text; and its text with that offset. What is
+// computed from it is in UTC.
+Value with_offset(Value timestamp, std::string_view text);
+std::string print_with_offset(const Value& timestamp);
 std::string print_duration(std::int64_t nanos);                     // in seconds: 5400s, 1.5s
 std::string print_go_duration(std::int64_t nanos);                  // 1h30m0s
 bool in_range(std::int64_t seconds);

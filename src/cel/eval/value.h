@@ -89,7 +89,7 @@ struct Value {
 
   Kind kind = Kind::kAbsent;
   std::uint8_t form = kOwn;
-  std::uint16_t list_type = 0;  // ListType of a schema's list
+  std::uint16_t list_type = 0;  // ListType of a schema's list; minutes of a timestamp's offset
   std::uint32_t size = 0;  // bytes of text, elements, entries; nanoseconds of a timestamp; 1 for a
                            // present optional
   union {

@@ -138,6 +138,10 @@ class Formatter {
                        localized_ ? "doubles" : "ints, uints, and doubles"),
                    v);
     if (const std::string name = special(d); !name.empty()) {
+      // Kubernetes' version fills the scientific form up to the precision.
+      const auto missing = precision - static_cast<int>(code_points(name));
+      if (localized_ && verb == 'e' && missing > 0)
+        out.append(static_cast<std::size_t>(missing), ' ');
       out += name;
       return true;
     }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
+#include "base/strings.h"
 #include "cel/eval/frame.h"
 #include "cel/eval/opaque.h"
 #include "cel/lib/libraries.h"
@@ -54,8 +56,9 @@ Suffix read_suffix(std::string_view text) {
   return {false, exponent};
 }
 
-// Kubernetes' form of an amount that can be parsed: 64 bits if the digits are sure to fit.
-Amount small_amount(std::string_view rest) {
+// Kubernetes' form of an amount that can be parsed: 64 bits if the digits are sure to fit,
+// otherwise billionths, or ones where an amount is cut to the largest.
+Amount form_of(std::string_view rest, const Quantity& amount) {
   constexpr int kMostDigits = 18;
   constexpr int kFinest = -9;
   const bool negative = rest.starts_with('-');
@@ -77,11 +80,14 @@ Amount small_amount(std::string_view rest) {
                              static_cast<int>(static_cast<float>(suffix.exponent) * 3 / 10);
   Amount out;
   out.scale = (suffix.binary ? 0 : suffix.exponent) - fraction;
-  if (room < 0 || out.scale < kFinest) return {};
-  std::from_chars(digits.data(), digits.data() + digits.size(), out.value);
-  out.small = !__builtin_mul_overflow(
-      out.value, suffix.binary ? std::int64_t{1} << suffix.exponent : 1, &out.value);
-  if (negative) out.value = -out.value;
+  if (room >= 0 && out.scale >= kFinest) {
+    std::from_chars(digits.data(), digits.data() + digits.size(), out.value);
+    out.small = !__builtin_mul_overflow(
+        out.value, suffix.binary ? std::int64_t{1} << suffix.exponent : 1, &out.value);
+    if (negative) out.value = -out.value;
+  }
+  const bool cut = suffix.binary && amount.as_int64() == (negative ? -INT64_MAX : INT64_MAX);
+  if (!out.small) out.scale = cut ? 0 : kFinest;
   return out;
 }
 
@@ -91,22 +97,23 @@ bool scaled(std::int64_t& value, int places) {
   return true;
 }
 
-// The sum at the finer scale of the two, if it fits.
+// The sum at the finer scale of the two; small if it fits.
 Amount sum(Amount a, Amount b) {
-  if (!a.small || !b.small) return {};
-  if (b.value == 0) return a;
-  if (a.value == 0) return b;
-  Amount& coarse = a.scale > b.scale ? a : b;
   const std::int32_t scale = std::min(a.scale, b.scale);
-  const bool fits = scaled(coarse.value, coarse.scale - scale) &&
-                    !__builtin_add_overflow(a.value, b.value, &a.value);
-  a.scale = scale;
-  return fits ? a : Amount{};
+  if (a.small && b.small) {
+    if (b.value == 0) return a;
+    if (a.value == 0) return b;
+    Amount& coarse = a.scale > b.scale ? a : b;
+    const bool fits = scaled(coarse.value, coarse.scale - scale) &&
+                      !__builtin_add_overflow(a.value, b.value, &a.value);
+    if (fits) return {{}, true, scale, a.value};
+  }
+  return {{}, false, scale, 0};
 }
 
 Value parse(Frame& f, Args a, std::size_t) {
   const auto q = Quantity::parse(a[0].string());
-  return q ? made(f, a[0].string(), small_amount(a[0].string())) : f.error(q.error().message);
+  return q ? made(f, a[0].string(), form_of(a[0].string(), *q)) : f.error(q.error().message);
 }
 Value is_quantity(Frame&, Args a, std::size_t) {
   return Value::of(Quantity::parse(a[0].string()).has_value());
@@ -124,12 +131,19 @@ Value greater(Frame&, Args a, std::size_t) {
 Value less(Frame&, Args a, std::size_t) {
   return Value::of(read(a[0]) < read(a[1]));
 }
-// Multiplied as in Kubernetes, which does not always give the nearest double.
+// As Go computes it, which is not always the nearest double.
+double power_of_ten(int n) {
+  auto ten_to = [](int e) { return std::strtod(cat("1e", e).c_str(), nullptr); };
+  if (n > 308) return HUGE_VAL;
+  if (n < -323) return 0;
+  return n < 0 ? ten_to(n / 32 * 32) / ten_to(-n % 32) : ten_to(n / 32 * 32) * ten_to(n % 32);
+}
+// Multiplied as in Kubernetes.
 Value as_float(Frame&, Args a, std::size_t) {
   const Amount& amount = amount_of(a[0]);
-  if (!amount.small) return Value::of_double(read(a[0]).as_double());
-  const double base = static_cast<double>(amount.value);
-  return Value::of_double(amount.scale == 0 ? base : base * std::pow(10.0, amount.scale));
+  const double base = amount.small ? static_cast<double>(amount.value)
+                                   : read(a[0]).as_double(-amount.scale);
+  return Value::of_double(amount.scale == 0 ? base : base * power_of_ten(amount.scale));
 }
 bool integer(const Value& v, std::int64_t& out) {
   const Amount& amount = amount_of(v);
@@ -150,13 +164,20 @@ Quantity operand(const Value& v) {
 Amount small_operand(const Value& v) {
   return v.kind == Kind::kInt ? Amount{{}, true, 0, v.integer} : amount_of(v);
 }
+// A text that gives the same amount when it is read. The usual one does not where reading cuts
+// binary amounts.
+Value made(Frame& f, const Quantity& q, const Amount& form) {
+  std::string text = q.print();
+  if (*Quantity::parse(text) != q) text = q.print_exponent();
+  return made(f, text, form);
+}
 Value add(Frame& f, Args a, std::size_t) {
-  return made(f, (read(a[0]) + operand(a[1])).print(), sum(amount_of(a[0]), small_operand(a[1])));
+  return made(f, read(a[0]) + operand(a[1]), sum(amount_of(a[0]), small_operand(a[1])));
 }
 Value subtract(Frame& f, Args a, std::size_t) {
   Amount other = small_operand(a[1]);
   other.small &= !__builtin_sub_overflow(std::int64_t{0}, other.value, &other.value);
-  return made(f, (read(a[0]) - operand(a[1])).print(), sum(amount_of(a[0]), other));
+  return made(f, read(a[0]) - operand(a[1]), sum(amount_of(a[0]), other));
 }
 
 #define Q "kubernetes.Quantity"

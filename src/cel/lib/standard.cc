@@ -314,7 +314,7 @@ Value scalar_to_text(Frame& f, Args a, std::size_t) {
     case Kind::kDuration:
       return f.text(print_duration(a[0].integer));
     default:
-      return f.text(print_timestamp(a[0]));
+      return f.text(print_with_offset(a[0]));
   }
 }
 

@@ -73,7 +73,12 @@ bool good_host(std::string_view host, std::string& why) {
     if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7F || kBad.find(c) != kNone)
       return why = cat("invalid character ", quoted(std::string(1, c)), " in host name"), false;
   }
-  return good_escapes(host, why);
+  if (!good_escapes(host, why)) return false;
+  // RFC 3986, section 3.2.2: only what is not ASCII may be escaped; and a percent sign.
+  for (std::size_t at = host.find('%'); at != kNone; at = host.find('%', at + 3))
+    if (host[at + 1] < '8' && host.substr(at, 3) != "%25")
+      return why = cat("invalid URL escape ", quoted(host.substr(at, 3))), false;
+  return true;
 }
 
 std::string unescaped(std::string_view s, bool query) {

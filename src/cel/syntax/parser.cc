@@ -409,14 +409,15 @@ class TextParser : public Parser {
   }
 
   Expr* number() {
+    const std::uint32_t position = current().position;  // of the sign, if there is one
     const bool negative = take(Token::kMinus);
     const Lexeme token = current();
     ++at_;
-    Expr* e = make(Expr::Kind::kLiteral, token.position);
+    Expr* e = make(Expr::Kind::kLiteral, position);
     std::string digits = (negative ? "-" : "") + std::string(token.text);
     if (token.token == Token::kFloat) {
       e->literal = Value::of_double(std::strtod(digits.c_str(), nullptr));
-      if (std::isinf(e->literal.real)) report(token.position, "invalid double literal");
+      if (std::isinf(e->literal.real)) report(position, "invalid double literal");
       return e;
     }
     if (token.token == Token::kUint) digits.pop_back();
@@ -424,10 +425,10 @@ class TextParser : public Parser {
     errno = 0;
     if (token.token == Token::kUint) {
       e->literal = Value::of_uint(std::strtoull(digits.c_str(), nullptr, hex ? 16 : 10));
-      if (errno == ERANGE) report(token.position, "invalid uint literal");
+      if (errno == ERANGE) report(position, "invalid uint literal");
     } else {
       e->literal = Value::of_int(std::strtoll(digits.c_str(), nullptr, hex ? 16 : 10));
-      if (errno == ERANGE) report(token.position, "invalid int literal");
+      if (errno == ERANGE) report(position, "invalid int literal");
     }
     return e;
   }

@@ -1,11 +1,9 @@
-#include "admission/json_patch_error.h"
+#include "json/patch_error.h"
 
 #include "base/strings.h"
 
-namespace cardea::admission {
+namespace cardea::json {
 namespace {
-
-using json::Value;
 
 std::string unescaped(std::string_view step) {
   std::string out;
@@ -39,7 +37,7 @@ const Value* holder(const Value& document, std::string_view path, std::string& l
 
 }  // namespace
 
-std::string json_patch_error(const Value& document, const Value& operation) {
+std::string patch_error(const Value& document, const Value& operation) {
   const std::string_view op = operation["op"].as_string(), path = operation["path"].as_string(),
                          from = operation["from"].as_string();
   std::string key;
@@ -75,4 +73,4 @@ std::string json_patch_error(const Value& document, const Value& operation) {
              ": invalid index referenced");
 }
 
-}  // namespace cardea::admission
+}  // namespace cardea::json
