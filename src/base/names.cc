@@ -40,9 +40,10 @@ constexpr std::string_view kQualifiedForm =
 
 }  // namespace
 
-Problems dns_subdomain_problems(std::string_view name) {
+// Kubernetes counts the same in two words.
+static Problems subdomain_problems(std::string_view name, std::string_view unit) {
   Problems problems;
-  if (name.size() > 253) problems.push_back("must be no more than 253 bytes");
+  if (name.size() > 253) problems.push_back(cat("must be no more than 253 ", unit));
   if (!is_dns_subdomain(name))
     problems.push_back(
         "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
@@ -51,6 +52,10 @@ Problems dns_subdomain_problems(std::string_view name) {
         "validation is "
         "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
   return problems;
+}
+
+Problems dns_subdomain_problems(std::string_view name) {
+  return subdomain_problems(name, "characters");
 }
 
 Problems label_key_problems(std::string_view key) {
@@ -66,7 +71,7 @@ Problems label_key_problems(std::string_view key) {
     if (parts[0].empty())
       problems.push_back("prefix part must be non-empty");
     else
-      for (const std::string& p : dns_subdomain_problems(parts[0]))
+      for (const std::string& p : subdomain_problems(parts[0], "bytes"))
         problems.push_back("prefix part " + p);
   }
   std::string_view name = parts.back();

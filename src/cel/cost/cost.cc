@@ -83,13 +83,15 @@ std::uint64_t other_size(const Value& v) {
                                  : actual_size(v);
 }
 std::uint64_t k_contains_ip(Args a, std::size_t, const Value&) {
-  const std::uint64_t base = ceil_of(static_cast<double>(2 * actual_size(a[0])) * 0.1);
-  return base + (a[1].is_string() ? tenth(a[1]) : 0);
+  return ceil_of(static_cast<double>(2 * actual_size(a[0])) * 0.1);
 }
-std::uint64_t k_contains_cidr(Args a, std::size_t, const Value&) {
-  const std::uint64_t size = actual_size(a[0]);
-  return ceil_of(static_cast<double>(2 * size) * 0.1) + tenth(size) + 1 +
-         (a[1].is_string() ? tenth(a[1]) : 0);
+std::uint64_t k_contains_cidr(Args a, std::size_t n, const Value& r) {
+  return k_contains_ip(a, n, r) + tenth(a[0]) + 1;
+}
+// The address is read first.
+template <CostRule kRule>
+std::uint64_t k_of_text(Args a, std::size_t n, const Value& r) {
+  return kRule(a, n, r) + tenth(a[1]);
 }
 std::uint64_t k_ip(Args a, std::size_t, const Value&) {
   return a[0].kind == Kind::kCidr ? 1 : tenth(other_size(a[0]));
@@ -208,6 +210,8 @@ std::uint64_t self_compare_cost(const Value& list) {
 }
 
 std::optional<CostRule> kubernetes_rule(std::string_view function, std::string_view overload_id) {
+  if (overload_id == "cidr_contains_ip_string") return k_of_text<k_contains_ip>;
+  if (overload_id == "cidr_contains_cidr_string") return k_of_text<k_contains_cidr>;
   if (function == "reverse" && overload_id != "string_reverse") return std::nullopt;
   if (std::ranges::find(kUncounted, function) != std::end(kUncounted)) return nullptr;
   const auto* row = std::ranges::find(kRules, function, &Row::function);

@@ -280,14 +280,12 @@ class Compiler {
     const std::span<const Overload*> kept = all.first(m.overloads.size());
     // If the types do not settle which overload is called, the call costs one, unless Kubernetes
     // has a rule for the function's name.
-    bool alike = !kept.empty();
-    for (const Overload* o : kept) {
-      alike &= kept.size() == 1 ||
-               (env().counts_as_kubernetes() && kubernetes_rule(m.function->name, o->id));
-      alike &= o->cost == kept[0]->cost;
+    if (kept.size() == 1)
+      target->cost = kept[0]->cost;
+    else if (m.function != nullptr && env().counts_as_kubernetes())
+      target->cost = kubernetes_rule(m.function->name, "").value_or(nullptr);
+    for (const Overload* o : kept)
       target->effect |= o->id == "pathcheck_check" || o->id == "resourcecheck_check";
-    }
-    if (alike) target->cost = kept[0]->cost;
     // cel-go calls a function that the types do not settle like a function of many arguments.
     target->stops_early = kept.size() > 1 && !m.function->standard;
     return target;

@@ -75,6 +75,8 @@ TEST(Libraries, SortingWhatHasNoTypeCostsOne) {
   EXPECT_EQ(run("[3, 1, 2].sort()").cost, 29U);
   // A function that Kubernetes counts by its name costs the same without types.
   EXPECT_EQ(run("o.l.max()", R"({"l": [3, 1, 2]})").cost, 5U);
+  EXPECT_EQ(run("cidr('::/0').containsIP(o)", R"("2001:db8::abcd")").cost, 2U);
+  EXPECT_EQ(run("cidr('::/0').containsIP('2001:db8::abcd')").cost, 3U);
 }
 
 TEST(Libraries, FormatsSayWhatKubernetesSays) {
@@ -87,6 +89,11 @@ TEST(Libraries, FormatsSayWhatKubernetesSays) {
               R"(["must be no more than 63 characters"])");
   EXPECT_EQ(value(cat("format.labelValue().validate('", long_label, "').value()")),
             R"(["must be no more than 63 bytes"])");
+  const std::string long_name(254, 'a');
+  EXPECT_EQ(value(cat("format.dns1123Subdomain().validate('", long_name, "').value()")),
+            R"(["must be no more than 253 characters"])");
+  EXPECT_EQ(value(cat("format.qualifiedName().validate('", long_name, "/a').value()")),
+            R"(["prefix part must be no more than 253 bytes"])");
 }
 
 TEST(Libraries, WhatIsNoNumberIsFilledUpInScientificForm) {
