@@ -173,7 +173,8 @@ Value typed_value(Frame& f, const json::Value& document, const json::Value& sche
     return document.is_string() || document.is_int()
                ? Value::of_json(document)
                : field_error(
-                     f, "invalid data, expected XIntOrString value to be either a string or integer");
+                     f,
+                     "invalid data, expected XIntOrString value to be either a string or integer");
   const std::string_view type = schema["type"].as_string();
   if (type == "array") {
     if (!document.is_array())

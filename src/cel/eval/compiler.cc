@@ -323,8 +323,8 @@ class Compiler {
     if (bad) issues.push_back({e->args[0]->position, cat("invalid ", n->name, " argument")});
   }
 
-  // A literal format of a written list must be well formed, and fit its arguments if their number is
-  // known.
+  // A literal format of a written list must be well formed, and fit its arguments if their number
+  // is known.
   void validate_format(const Expr* e, const Node* n) {
     if (n->args[0]->op != Op::kConst || !n->args[0]->value.is_string()) return;
     const Expr* list = e->args[0];

@@ -227,6 +227,19 @@ Value dispatch(const Node& n, Frame& f, const Value* args) {
   return f.no_such_overload();
 }
 
+// Whether a call would pass the limit of cost whatever its result is. Only looked at where the
+// arguments are large: the others take no time.
+bool is_too_much(const Node& n, const Frame& f, const Value* args) {
+  constexpr std::uint32_t kLarge = 2048;
+  constexpr KindSet kSized = set_of(Kind::kString) | set_of(Kind::kBytes) | set_of(Kind::kList);
+  if (n.target->cost == nullptr || f.limits.cost == Limits().cost) return false;
+  const bool large = std::any_of(args, args + n.count, [](const Value& v) {
+    return v.size > kLarge && (kSized & set_of(v.kind)) != 0;
+  });
+  // An absent result counts one where an empty one counts nothing.
+  return large && n.target->cost(args, n.count, Value()) > f.limits.cost - f.cost + 1;
+}
+
 [[gnu::noinline]] Value call(const Node& n, Frame& f) {
   Value small[4];
   Value* args = n.count <= 4 ? small : f.arena.array<Value>(n.count).data();
@@ -242,6 +255,8 @@ Value dispatch(const Node& n, Frame& f, const Value* args) {
         return *bad;
     }
   }
+  if (bad == nullptr && is_too_much(n, f, args)) [[unlikely]]
+    return f.over_cost();
   const Value result = bad != nullptr ? *bad : dispatch(n, f, args);
   if (f.fatal) [[unlikely]]
     return result;

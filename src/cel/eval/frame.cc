@@ -36,12 +36,18 @@ const re2::RE2* Frame::pattern(std::string_view text, std::string& why) {
   const re2::StringPiece piece(text.data(), text.size());
   for (const auto& p : patterns)
     if (p->pattern() == piece.as_string()) return p.get();
+  // What is longer does not fit into the memory of a pattern.
+  constexpr std::size_t kLongest = 100'000;
+  spend(kWorkPerUnit * text.size());
+  if (work == 0 || text.size() > kLongest) {
+    why = "error parsing regexp: expression too large";
+    return nullptr;
+  }
   RE2::Options options;
   options.set_log_errors(false);
   options.set_max_mem(1 << 20);
   auto compiled = std::make_unique<RE2>(piece, options);
-  spend(kWorkPerUnit *
-        (text.size() + static_cast<std::uint64_t>(std::max(compiled->ProgramSize(), 0))));
+  spend(kWorkPerUnit * static_cast<std::uint64_t>(std::max(compiled->ProgramSize(), 0)));
   if (!compiled->ok()) {
     why = pattern_problem(*compiled);
     return nullptr;

@@ -27,8 +27,8 @@ std::string print_timestamp(const Value& timestamp);                // in UTC
 // computed from it is in UTC.
 Value with_offset(Value timestamp, std::string_view text);
 std::string print_with_offset(const Value& timestamp);
-std::string print_duration(std::int64_t nanos);                     // in seconds: 5400s, 1.5s
-std::string print_go_duration(std::int64_t nanos);                  // 1h30m0s
+std::string print_duration(std::int64_t nanos);     // in seconds: 5400s, 1.5s
+std::string print_go_duration(std::int64_t nanos);  // 1h30m0s
 bool in_range(std::int64_t seconds);
 
 // `zone` is "" for UTC, an IANA name, or an offset such as +05:30 or 02:00. nullopt when there is

@@ -54,7 +54,7 @@ class Formatter {
   // written.
   bool room(std::size_t bytes) {
     written_ += bytes;
-    f_.spend(1);
+    f_.spend(8 + 2 * (bytes > 64 ? bytes : 0));
     too_much = !f_.room_for(written_);
     return !too_much && f_.work > 0;
   }

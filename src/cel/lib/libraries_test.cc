@@ -36,12 +36,14 @@ TEST(Libraries, AnAmountBecomesADoubleAsInGo) {
   const std::pair<std::string_view, std::string_view> cases[] = {
       {R"(quantity("50k"))", "50000.0"},
       {R"(quantity("-500m"))", "-0.5"},
-      {R"(quantity("2.675").sub(quantity("1e23").sub(quantity("0.7k"))))", "-1.0000000000000001e+23"},
+      {R"(quantity("2.675").sub(quantity("1e23").sub(quantity("0.7k"))))",
+       "-1.0000000000000001e+23"},
       {R"(quantity("7P").sub(quantity("2018n").sub(quantity("100n"))))", "7000000000000001.0"},
       {R"(quantity("943488026").sub(quantity("0.93554333236m")))", "943488025.9990646"},
       {R"(quantity("10Ei"))", "9.223372036854776e+18"},
       // What is made of amounts is not cut to 64 bits.
-      {R"(quantity("12Mi").sub(quantity("18446744073709551616").sub(0)))", "-1.844674407369697e+19"},
+      {R"(quantity("12Mi").sub(quantity("18446744073709551616").sub(0)))",
+       "-1.844674407369697e+19"},
   };
   for (const auto& [amount, wanted] : cases) {
     const std::string text = value(std::string(amount) + ".asApproximateFloat()");
@@ -112,6 +114,50 @@ TEST(Libraries, OnlyWrittenArgumentsAreCheckedBeforehand) {
   EXPECT_EQ(value(R"(timestamp(253402300800))").substr(0, 31), "ERROR: <input>:1:11: invalid ti");
   EXPECT_EQ(value(R"(duration("1"))").substr(0, 19), "ERROR: <input>:1:10");
   EXPECT_EQ(value(R"(duration(string(timestamp("1969-12-31T23:59:59Z"))))").substr(0, 6), "error:");
+}
+
+// What a call may do follows its cost, also where cel-go counts one for a call that reads a lot.
+TEST(Libraries, NoCallDoesMoreThanTheLimitOfCostAllows) {
+  json::Value o = json::Value::object();
+  o.set("text", json::Value(std::string(3 << 20, 'a')));
+  o.set("url", json::Value("http://h/" + std::string(3 << 20, '"')));
+  json::Value list = json::Value::array();
+  for (std::int64_t i = 0; i < 200'000; ++i) list.push_back(json::Value(i * 7919 % 200'000));
+  o.set("list", list);
+  Limits limits;
+  limits.cost = 10'000;
+  for (const std::string_view text :
+       {"isURL(o.url)", "url(o.url)", "o.list.sort()", "[o.list, o.list].flatten()",
+        "o.text.findAll('')", "o.text.replace('', 'b')", "'%s'.format([[o.text]])", "ip(o.text)",
+        "'a'.matches(o.text)", "'a'.find(o.text)", "quantity(o.text)", "strings.quote(o.text)",
+        "o.text.split('a')", "duration(o.text)", "double(o.text)", "o.list + o.list",
+        "format.uri().validate(o.url)", "o.text + o.text", "o.list.distinct()"}) {
+    Environment env = kubernetes_environment();
+    env.variable("o", "dyn");
+    const auto program = compile(text, std::move(env).share());
+    ASSERT_TRUE(program.has_value()) << text;
+    std::vector<Value> slots((*program)->environment().variables().size());
+    slots[(*program)->environment().find_variable("o")->slot] = Value::of_json(o);
+    Evaluation evaluation(limits);
+    const Value v = evaluation.run(**program, slots);
+    EXPECT_TRUE(v.is_error() && evaluation.limit_exceeded()) << text;
+    EXPECT_EQ(v.is_error() ? v.error->message : "",
+              "operation cancelled: actual cost limit exceeded")
+        << text;
+  }
+}
+
+TEST(Libraries, APatternThatFitsNoMemoryIsAnErrorOfTheExpression) {
+  Limits limits;
+  Environment env = kubernetes_environment();
+  env.variable("o", "dyn");
+  const auto program = compile("'a'.matches(o)", std::move(env).share());
+  const json::Value pattern(std::string(100'001, 'a'));
+  std::vector<Value> slots((*program)->environment().variables().size());
+  slots[(*program)->environment().find_variable("o")->slot] = Value::of_json(pattern);
+  Evaluation evaluation(limits);
+  const Value v = evaluation.run(**program, slots);
+  EXPECT_TRUE(v.is_error() && !evaluation.limit_exceeded());
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "base/strings.h"
 #include "cel/cost/cost.h"
 #include "cel/eval/frame.h"
@@ -37,7 +39,8 @@ bool flatten_into(Frame& f, ListBuilder& out, const Value& list, std::int64_t de
     } else {
       out.add(v);
     }
-    if (!f.room_for(0)) return false;
+    f.spend(2);  // the cost counts the outer list only
+    if (!f.room_for(0) || f.work == 0) return false;
   }
   return true;
 }
@@ -45,7 +48,8 @@ Value flatten(Frame& f, Args a, std::size_t n) {
   const std::int64_t depth = n > 1 ? a[1].integer : 1;
   if (depth < 0) return f.error("level must be non-negative");
   ListBuilder out(f.arena);
-  return flatten_into(f, out, a[0], depth) ? out.build() : f.over_memory();
+  if (flatten_into(f, out, a[0], depth)) return out.build();
+  return f.work == 0 ? f.over_cost() : f.over_memory();
 }
 
 Value range(Frame& f, Args a, std::size_t) {
@@ -88,6 +92,9 @@ Value distinct(Frame& f, Args a, std::size_t) {
 }
 
 Value sort(Frame& f, Args a, std::size_t) {
+  // A list without a type costs one.
+  f.spend(a[0].size * std::uint64_t{4} * std::bit_width(a[0].size));
+  if (f.work == 0) return f.over_cost();
   return sort_with_keys(f, a[0], a[0]);
 }
 Value sort_keys(Frame& f, Args a, std::size_t) {

@@ -85,6 +85,8 @@ Value negate_double(Frame&, Args a, std::size_t) {
 Value concatenate(Frame& f, const Value& a, const Value& b) {
   const std::size_t size = std::size_t{a.size} + b.size;
   if (!f.room_for(size)) return f.over_memory();
+  f.spend(size / 2);  // texts without a type cost one
+  if (f.work == 0) return f.over_cost();
   char* out = f.arena.text(size);
   if (a.size > 0) std::memcpy(out, a.text, a.size);
   if (b.size > 0) std::memcpy(out + a.size, b.text, b.size);
@@ -100,6 +102,8 @@ Value add_text(Frame& f, Args a, std::size_t) {
 Value add_list(Frame& f, Args a, std::size_t) {
   const std::size_t size = std::size_t{a[0].size} + a[1].size;
   if (!f.room_for(size * sizeof(Value))) return f.over_memory();
+  f.spend(size > 64 ? 4 * size : 0);  // one unit of cost for any length
+  if (f.work == 0) return f.over_cost();
   if (a[0].list_type != Value::kAtomic) return add_typed_lists(f.arena, a[0], a[1]);
   ListBuilder out(f.arena);
   out.reserve(size);
@@ -219,13 +223,14 @@ bool drop_underscores(std::string& text) {
   return true;
 }
 // The conversion of a text costs one unit for any length; the time that it takes is counted as
-// work.
-void spend_reading(Frame& f, const Value& text, std::uint64_t per_byte) {
+// work. False: it is too much.
+bool may_read(Frame& f, const Value& text, std::uint64_t per_byte) {
   f.spend(text.size > 64 ? text.size * per_byte : 0);
+  return f.work > 0;
 }
 
 Value text_to_double(Frame& f, Args a, std::size_t) {
-  spend_reading(f, a[0], 4);
+  if (!may_read(f, a[0], 4)) return f.over_cost();
   std::string text(a[0].string());
   const bool hex = text.find_first_of("xX") != std::string::npos;
   if ((hex && text.find_first_of("pP") == std::string::npos) || !drop_underscores(text))
@@ -242,7 +247,7 @@ Value text_to_double(Frame& f, Args a, std::size_t) {
   return Value::of_double(d);
 }
 Value text_to_duration(Frame& f, Args a, std::size_t) {
-  spend_reading(f, a[0], 6);
+  if (!may_read(f, a[0], 6)) return f.over_cost();
   const auto d = parse_duration(a[0].string());
   return d ? Value::of_duration(*d) : unreadable(f, "google.protobuf.Duration");
 }
@@ -271,7 +276,7 @@ Value timestamp_to_int(Frame&, Args a, std::size_t) {
   return Value::of_int(a[0].integer);
 }
 Value text_to_int(Frame& f, Args a, std::size_t) {
-  spend_reading(f, a[0], 1);
+  if (!may_read(f, a[0], 1)) return f.over_cost();
   const std::string text(a[0].string());
   errno = 0;
   char* end = nullptr;
@@ -292,7 +297,7 @@ Value int_to_uint(Frame& f, Args a, std::size_t) {
                           : Value::of_uint(static_cast<std::uint64_t>(a[0].integer));
 }
 Value text_to_uint(Frame& f, Args a, std::size_t) {
-  spend_reading(f, a[0], 1);
+  if (!may_read(f, a[0], 1)) return f.over_cost();
   const std::string text(a[0].string());
   errno = 0;
   const bool plain = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 #include <vector>
 
 #include "base/strings.h"
@@ -95,14 +94,14 @@ std::string escape_path(std::string_view raw) {
       raw, [](char c) { return is_alpha(c) || is_digit(c) || kPlain.find(c) != kNone; });
   if (as_is) return std::string(raw);
   static constexpr std::string_view kKept = "-_.~$&+,/:;=@";
+  static constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string out;
-  char buffer[4];
   for (const char c : unescaped(raw, false)) {
     if (is_alpha(c) || is_digit(c) || kKept.find(c) != kNone) {
       out += c;
     } else {
-      std::snprintf(buffer, sizeof buffer, "%%%02X", static_cast<unsigned char>(c));
-      out += buffer;
+      const auto byte = static_cast<unsigned char>(c);
+      out += {'%', kHex[byte >> 4], kHex[byte & 15]};
     }
   }
   return out;
@@ -173,6 +172,8 @@ Value text_to_url(Frame& f, Args a, std::size_t) {
              : f.error(cat("URL parse error during conversion from string: ", why));
 }
 Value is_url(Frame& f, Args a, std::size_t) {
+  f.spend(a[0].size * std::uint64_t{4});  // one unit of cost, but every character is read
+  if (f.work == 0) return f.over_cost();
   std::string why;
   return Value::of(parse_url(f.arena, a[0].string(), why).has_value());
 }
