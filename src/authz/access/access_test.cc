@@ -95,6 +95,47 @@ TEST(Access, WhatIsKnownIsSettledAndTheRestBecomesACondition) {
   EXPECT_EQ(decide(index, Ask{.resource = "secrets"}.attributes()).kind, Kind::kNoOpinion);
 }
 
+TEST(Access, APolicyCanAllowAListByWhatItSelects) {
+  Index index = index_of({policy("dev", R"({"effect":"Allow","rules":[{"verbs":["list","watch"],
+      "apiGroups":[""],"resources":["pods"]}],"expression":"request.labelSelector.requirements)"
+                                        R"(.exists(r, r.key == 'env' && r.operator == 'In' && )"
+                                        R"json(r.values == ['dev'])"})json")});
+  auto kind = [&](std::string_view fields, std::string_view labels) {
+    const Ask ask{.verb = "list"};
+    const auto selectors = read_selectors(fields, labels);
+    Attributes a = ask.attributes();
+    a.selectors = selectors.get();
+    return decide(index, a).kind;
+  };
+  EXPECT_EQ(kind("", "env=dev"), Kind::kAllow);
+  EXPECT_EQ(kind("metadata.name=x", "app!=x,env in (dev),!old"), Kind::kAllow);
+  EXPECT_EQ(kind("", ""), Kind::kNoOpinion);
+  EXPECT_EQ(kind("", "env!=dev"), Kind::kNoOpinion);
+  EXPECT_EQ(kind("", "env in (dev,prod)"), Kind::kNoOpinion);
+  EXPECT_EQ(kind("env=dev", ""), Kind::kNoOpinion);
+  EXPECT_EQ(kind("", "env=dev,,=("), Kind::kNoOpinion) << "an error is never an allow";
+}
+
+TEST(Access, ADenialByWhatIsSelectedAndAFieldSelector) {
+  Index index = index_of(
+      {policy("all", R"({"effect":"Allow"})"),
+       policy(
+           "own",
+           R"({"effect":"Deny","rules":[{"verbs":["list"],"apiGroups":[""],
+          "resources":["pods"]}],"expression":"!request.fieldSelector.requirements.exists(r, )"
+           R"json(r.key == 'spec.nodeName' && r.operator == 'In' && r.values == ['n1'])"})json")});
+  auto kind = [&](std::string_view fields) {
+    const Ask ask{.verb = "list"};
+    const auto selectors = read_selectors(fields, "");
+    Attributes a = ask.attributes();
+    a.selectors = selectors.get();
+    return decide(index, a).kind;
+  };
+  EXPECT_EQ(kind("spec.nodeName=n1"), Kind::kAllow);
+  EXPECT_EQ(kind(""), Kind::kDeny);
+  EXPECT_EQ(kind("spec.nodeName!=n1"), Kind::kDeny);
+}
+
 // `count` policies of each effect whose conditions differ, all about one request.
 Index crowd(int count) {
   Index index;

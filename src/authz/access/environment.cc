@@ -1,5 +1,6 @@
 #include "authz/access/environment.h"
 
+#include "authz/webhook/review_spec.h"
 #include "base/result.h"
 #include "cel/environments.h"
 
@@ -22,6 +23,9 @@ void declare_request(cel::Environment& env) {
                                  {"uid", "string"},
                                  {"groups", "list(string)"},
                                  {"extra", "map(string, list(string))"}});
+  env.record("access.SelectorRequirement",
+             {{"key", "string"}, {"operator", "string"}, {"values", "list(string)"}});
+  env.record("access.Selector", {{"requirements", "list(.access.SelectorRequirement)"}});
   env.record("access.Request", {{"userInfo", ".access.UserInfo"},
                                 {"verb", "string"},
                                 {"apiGroup", "string"},
@@ -30,7 +34,9 @@ void declare_request(cel::Environment& env) {
                                 {"subresource", "string"},
                                 {"namespace", "string"},
                                 {"name", "string"},
-                                {"path", "string"}});
+                                {"path", "string"},
+                                {"fieldSelector", ".access.Selector"},
+                                {"labelSelector", ".access.Selector"}});
   env.variable("request", ".access.Request").variable("operation", "string");
 }
 
@@ -70,9 +76,18 @@ const Value kNameKey[] = {Value::of_text("name")};
 const Value kUserKeys[] = {Value::of_text("username"), Value::of_text("uid"),
                            Value::of_text("groups"), Value::of_text("extra")};
 const Value kKeys[] = {
-    Value::of_text("userInfo"),   Value::of_text("verb"),     Value::of_text("apiGroup"),
-    Value::of_text("apiVersion"), Value::of_text("resource"), Value::of_text("subresource"),
-    Value::of_text("namespace"),  Value::of_text("name"),     Value::of_text("path")};
+    Value::of_text("userInfo"),      Value::of_text("verb"),         Value::of_text("apiGroup"),
+    Value::of_text("apiVersion"),    Value::of_text("resource"),     Value::of_text("subresource"),
+    Value::of_text("namespace"),     Value::of_text("name"),         Value::of_text("path"),
+    Value::of_text("fieldSelector"), Value::of_text("labelSelector")};
+
+// Every requirement has values, perhaps none.
+json::Value selector(json::Value requirements) {
+  for (std::size_t i = 0; i < requirements.size(); ++i)
+    if (!requirements[i].has("values")) requirements.item(i).set("values", json::Value::array());
+  return json::Value::object({{"requirements", std::move(requirements)}});
+}
+const json::Value kNoSelector = selector(json::Value::array());
 
 }  // namespace
 
@@ -112,6 +127,10 @@ RequestValue::RequestValue(const Attributes& a) {
                   Value::of_items(groups_.data(), groups_.size()),
                   Value::of_map(&extra_, extra_keys_.size())};
   user_ = {.keys = kUserKeys, .values = user_values_.data()};
+  if (a.selectors) {
+    fields_ = selector(field_requirements(*a.selectors));
+    labels_ = selector(label_requirements(*a.selectors));
+  }
   values_ = {Value::of_map(&user_, std::size(kUserKeys)),
              Value::of_text(a.verb),
              Value::of_text(a.api_group),
@@ -120,7 +139,9 @@ RequestValue::RequestValue(const Attributes& a) {
              Value::of_text(a.subresource),
              Value::of_text(a.namespace_name),
              Value::of_text(a.name),
-             Value::of_text(a.path)};
+             Value::of_text(a.path),
+             Value::of_json(a.selectors ? fields_ : kNoSelector),
+             Value::of_json(a.selectors ? labels_ : kNoSelector)};
   node_ = {.keys = kKeys, .values = values_.data()};
   request_ = Value::of_map(&node_, std::size(kKeys));
 }

@@ -70,7 +70,8 @@ class RequestValue {
   std::vector<cel::Value> extra_keys_, extra_values_;
   cel::MapNode extra_, user_, node_;
   std::array<cel::Value, 4> user_values_;
-  std::array<cel::Value, 9> values_;
+  json::Value fields_, labels_;  // the selectors
+  std::array<cel::Value, 11> values_;
   cel::Value request_;
 };
 

@@ -41,13 +41,27 @@ std::string_view operator_of(json::LabelSelector::Operator op) {
   return "";
 }
 
-void add_selectors(Value& resource, const Selectors& selectors) {
-  Value fields = Value::array(), labels = Value::array();
+}  // namespace
+
+Value field_requirements(const Selectors& selectors) {
+  Value out = Value::array();
   for (const auto& t : selectors.fields.terms())
-    fields.push_back(requirement(t.field, t.equal ? "In" : "NotIn", {t.value}));
+    out.push_back(requirement(t.field, t.equal ? "In" : "NotIn", {t.value}));
+  return out;
+}
+
+Value label_requirements(const Selectors& selectors) {
+  Value out = Value::array();
   for (const auto& r : selectors.labels.requirements())
     if (std::string_view op = operator_of(r.op); !op.empty())
-      labels.push_back(requirement(r.key, op, r.values));
+      out.push_back(requirement(r.key, op, r.values));
+  return out;
+}
+
+namespace {
+
+void add_selectors(Value& resource, const Selectors& selectors) {
+  Value fields = field_requirements(selectors), labels = label_requirements(selectors);
   if (!fields.empty()) resource.set("fieldSelector", Value::object({{"requirements", fields}}));
   if (!labels.empty()) resource.set("labelSelector", Value::object({{"requirements", labels}}));
 }

@@ -14,6 +14,9 @@ namespace cardea::authz {
 // left out. Selectors are sent as requirements; those without an equivalent are left out, which
 // only widens the question.
 json::Value review_spec(const Attributes& attributes);
+// Selectors as requirements, in the form of that spec.
+json::Value field_requirements(const Selectors& selectors);
+json::Value label_requirements(const Selectors& selectors);
 // The same with user, uid, groups and extra always there, and all texts of resourceAttributes: what
 // match conditions see.
 json::Value matched_spec(const json::Value& spec);
