@@ -203,6 +203,8 @@ Result<Authentication> make_authentication(const AuthenticationParts& parts) {
               "StructuredAuthenticationConfigurationEgressSelector")});
   if (!jwt) return fail(jwt.error());
   made.jwt = std::move(*jwt);
+  if (!parts.options.gates.on("StructuredAuthenticationConfigurationJWKSMetrics"))
+    made.jwt.metrics->hide_keys();
   // Issuers are never those of service accounts, so the order of the authenticators does not
   // change the answer.
   list.push_back(made.jwt.authenticators->remembered());
@@ -216,7 +218,10 @@ Result<Authentication> make_authentication(const AuthenticationParts& parts) {
   auto forget = [headers = o.request_header](http::Headers& of) {
     authn::strip_request_headers(headers, of);
   };
-  made.chain = std::make_unique<authn::AuthenticatorChain>(std::move(list), forget);
+  auto note = [jwt = made.jwt.authenticators](std::string_view token, auto& texts) {
+    jwt->note_refusal(token, texts);
+  };
+  made.chain = std::make_unique<authn::AuthenticatorChain>(std::move(list), forget, note);
   return made;
 }
 

@@ -15,11 +15,13 @@ struct Gate {
 };
 
 constexpr Gate kGates[] = {
+    {"AnonymousAuthConfigurableEndpoints", true, true, true},
     {"ConditionalAuthorization", true, false, true},
     {"ConstrainedImpersonation", true, false, true},
     {"FineGrainedAuthorization", true, false, true},
     {"StructuredAuthenticationConfiguration", true, true, true},
     {"StructuredAuthenticationConfigurationEgressSelector", true, false, true},
+    {"StructuredAuthenticationConfigurationJWKSMetrics", true, false, true},
 };
 
 const Gate* find(std::string_view name) {

@@ -36,6 +36,13 @@ Result<JwtSource> read_jwt_source(const AuthenticationOptions& options) {
   return source;
 }
 
+static std::string told(const authn::IssuerSet& issuers) {
+  std::vector<std::string> urls;
+  for (const auto& issuer : issuers.issuers())
+    urls.push_back(cat("`", issuer->config().issuer.url, "`"));
+  return cat("tokens are accepted from the issuers ", join(urls, ", "));
+}
+
 Result<JwtAuthentication> make_jwt_authentication(const AuthenticationOptions& options,
                                                   const JwtParts& parts) {
   auto source = read_jwt_source(options);
@@ -54,6 +61,7 @@ Result<JwtAuthentication> make_jwt_authentication(const AuthenticationOptions& o
                                   .algorithms = source->algorithms};
   auto issuers = authn::build_issuers(source->config, issuer_parts);
   if (!issuers) return fail(std::move(issuers.error()));
+  if (!(*issuers)->issuers().empty()) parts.log.write(LogLevel::kInfo, told(**issuers));
   made.authenticators = std::make_shared<authn::JwtAuthenticators>(
       std::move(*issuers), parts.audiences, parts.clock, made.metrics.get());
   const auto& anonymous = source->config.anonymous;

@@ -255,8 +255,11 @@ std::optional<Result<Identity>> take(Outcome answer, Refusals& refusals, bool wa
   return identity;
 }
 
-Result<Identity> nobody(const Credentials& credentials, const Refusals& refusals,
-                        std::string* why) {
+Result<Identity> nobody(const Credentials& credentials, Refusals& refusals, std::string* why,
+                        const AuthenticatorChain::NoteRefusal& note) {
+  // Whoever asks in a TokenReview gets the texts as they are.
+  if (note && credentials.headers && !credentials.token.empty())
+    note(credentials.token, refusals.texts);
   if (why) *why = refusals.text(credentials.token);
   return fail(Error::of(Reason::kUnauthorized, "Unauthorized"));
 }
@@ -269,9 +272,9 @@ std::optional<Result<Identity>> AuthenticatorChain::decide(const Credentials& cr
   for (const auto& authenticator : authenticators_) {
     auto answer = authenticator->authenticate(credentials);
     if (!answer) return std::nullopt;
-    if (auto end = take(std::move(*answer), refusals, why)) return end;
+    if (auto end = take(std::move(*answer), refusals, why || note_refusal_)) return end;
   }
-  return nobody(credentials, refusals, why);
+  return nobody(credentials, refusals, why, note_refusal_);
 }
 
 void AuthenticatorChain::forget(http::Headers& headers) const {
@@ -289,9 +292,10 @@ Task<Result<Identity>> AuthenticatorChain::authenticate(Credentials credentials,
       Outcome waited = co_await authenticator->authenticate_waiting(credentials);
       answer = std::move(waited);
     }
-    if (auto end = take(std::move(*answer), refusals, why)) co_return std::move(*end);
+    if (auto end = take(std::move(*answer), refusals, why || note_refusal_))
+      co_return std::move(*end);
   }
-  co_return nobody(credentials, refusals, why);
+  co_return nobody(credentials, refusals, why, note_refusal_);
 }
 
 }  // namespace cardea::authn

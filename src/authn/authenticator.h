@@ -84,9 +84,15 @@ std::unique_ptr<Authenticator> anonymous_authenticator();
 class AuthenticatorChain {
  public:
   // `forget` removes headers from a request that only authentication may trust; may be empty.
+  // `note_refusal` sees each token of a request that is refused, and what the authenticators said
+  // against it; it may change these texts, which are for the log and the audit event. May be empty.
+  using NoteRefusal = std::function<void(std::string_view token, std::vector<std::string>& texts)>;
   explicit AuthenticatorChain(std::vector<std::shared_ptr<const Authenticator>> authenticators,
-                              std::function<void(http::Headers&)> forget = {})
-      : authenticators_(std::move(authenticators)), forget_(std::move(forget)) {}
+                              std::function<void(http::Headers&)> forget = {},
+                              NoteRefusal note_refusal = {})
+      : authenticators_(std::move(authenticators)),
+        forget_(std::move(forget)),
+        note_refusal_(std::move(note_refusal)) {}
   // Answers without waiting when all authenticators that must be asked can. The error does not
   // contain the cause; `why` does, for the log and for token reviews. It contains no secret.
   std::optional<Result<Identity>> decide(const Credentials& credentials,
@@ -100,6 +106,7 @@ class AuthenticatorChain {
  private:
   std::vector<std::shared_ptr<const Authenticator>> authenticators_;
   std::function<void(http::Headers&)> forget_;
+  NoteRefusal note_refusal_;
 };
 
 // The token of `Authorization: Bearer x`; empty when there is none.

@@ -82,6 +82,24 @@ TEST_F(Authentication, TheReasonNeverQuotesTheToken) {
   EXPECT_FALSE(*chain.decide({.token = "token"}, &why));
 }
 
+TEST_F(Authentication, ARefusedTokenOfARequestIsNotedAndOneOfAReviewIsNot) {
+  std::vector<std::string> noted;
+  AuthenticatorChain chain({std::shared_ptr(anonymous_authenticator())}, {},
+                           [&](std::string_view token, std::vector<std::string>& texts) {
+                             noted.emplace_back(token);
+                             texts = {"nobody signed it"};
+                           });
+  const http::Headers headers;
+  std::string why;
+  EXPECT_FALSE(*chain.decide({.token = "x", .headers = &headers}, &why));
+  EXPECT_EQ(why, "[invalid bearer token, nobody signed it]");
+  EXPECT_FALSE(*chain.decide({.token = "y", .headers = &headers})) << "also if nobody asks why";
+  EXPECT_FALSE(*chain.decide({.token = "z"}, &why));
+  EXPECT_EQ(why, "invalid bearer token");
+  EXPECT_TRUE(*chain.decide({.headers = &headers}));
+  EXPECT_EQ(noted, (std::vector<std::string>{"x", "y"}));
+}
+
 TEST_F(Authentication, TwoAuthorizationHeadersAreNoCredentials) {
   std::string storage;
   EXPECT_FALSE(

@@ -5,13 +5,19 @@
 namespace cardea::rest {
 
 Metrics::Metrics() {
-  for (bool is_recognised : {false, true})
+  for (bool is_recognised : {false, true}) {
+    MetricRegistry::Labels labels = {{"result", is_recognised ? "success" : "failure"}};
     authentications_[is_recognised] = &registry_.counter(
-        {"authentication_attempts", "Requests whose user was looked for, by result."},
-        {{"result", is_recognised ? "success" : "failure"}});
-  authenticated_ = &registry_.counter(
-      {"authenticated_user_requests", "Requests whose user was found; no user is named."},
-      {{"username", "other"}});
+        {"authentication_attempts", "Requests whose user was looked for, by result."}, labels);
+    authentication_durations_[is_recognised] = &registry_.histogram(
+        {"authentication_duration_seconds", "How long authentication took, by result."},
+        exponential_bounds(0.001, 2, 15), labels);
+  }
+  for (std::size_t i = 0; i < kUserNames.size(); ++i)
+    authenticated_[i] = &registry_.counter(
+        {"authenticated_user_requests",
+         "Requests whose user was found; only a few users of clusters are named."},
+        {{"username", std::string(kUserNames[i])}});
   for (std::size_t i = 0; i < kResults.size(); ++i) {
     MetricRegistry::Labels labels = {{"result", std::string(kResults[i])}};
     attempts_[i] = &registry_.counter(
@@ -20,6 +26,17 @@ Metrics::Metrics() {
         {"authorization_duration_seconds", "How long authorization took, by result."},
         exponential_bounds(0.001, 2, 15), labels);
   }
+}
+
+void Metrics::count_authentication(const std::string* user, std::chrono::nanoseconds took) {
+  authentications_[user != nullptr]->add();
+  authentication_durations_[user != nullptr]->observe(took);
+  if (!user) return;
+  constexpr std::size_t kOther = kUserNames.size() - 1, kEmail = kOther - 1;
+  std::size_t at = static_cast<std::size_t>(
+      std::find(kUserNames.begin(), kUserNames.begin() + kEmail, *user) - kUserNames.begin());
+  if (at == kEmail && !user->contains('@')) at = kOther;
+  authenticated_[at]->add();
 }
 
 void Metrics::count_authorization(AuthorizationResult result, std::chrono::nanoseconds duration) {

@@ -60,6 +60,19 @@ TEST(RequestMetrics, AWatchRunsUntilItEnds) {
   EXPECT_THAT(printed(metrics), Not(HasSubstr("apiserver_request_duration_seconds_sum")));
 }
 
+TEST(Metrics, OnlyAFewUsersAreNamed) {
+  Metrics metrics;
+  for (const std::string name : {"admin", "jane", "jane@example.com", "system:serviceaccount:a:b"})
+    metrics.count_authentication(&name, std::chrono::milliseconds(3));
+  metrics.count_authentication(nullptr, std::chrono::milliseconds(3));
+  const std::string text = printed(metrics);
+  EXPECT_THAT(text, HasSubstr(R"(authenticated_user_requests{username="admin"} 1)"));
+  EXPECT_THAT(text, HasSubstr(R"(authenticated_user_requests{username="email_id"} 1)"));
+  EXPECT_THAT(text, HasSubstr(R"(authenticated_user_requests{username="other"} 2)"));
+  EXPECT_THAT(text, HasSubstr(R"(authentication_attempts{result="failure"} 1)"));
+  EXPECT_THAT(text, HasSubstr(R"(authentication_duration_seconds_count{result="success"} 4)"));
+}
+
 TEST(RequestMetrics, NamesThatClientsMakeUpBecomeNoLabels) {
   auto info = authz::parse_request_info("GET", "/apis/made.up/v1/namespaces/x/things/y", "");
   RequestLabels labels = labels_of(*info, {}, nullptr);

@@ -22,12 +22,33 @@ constexpr MetricFamily kFetchedAt{
 constexpr MetricFamily kKeySet{
     "apiserver_authentication_jwt_authenticator_jwks_fetch_last_key_set_info",
     "The last keys fetched from an issuer, by their hash."};
+constexpr MetricFamily kStatus{
+    "apiserver_authentication_jwt_authenticator_provider_status_timestamp_seconds",
+    "Since when an issuer is in its state: healthy, or not discovered."};
+constexpr MetricFamily kReloadFailures{
+    "apiserver_authentication_config_controller_automatic_reload_failures_total",
+    "Automatic reloads of the authentication configuration that failed."};
 constexpr MetricFamily kCache{"authentication_token_cache_request_total",
                               "Tokens looked up in the cache, by what came of it."};
+constexpr MetricFamily kCacheTook{"authentication_token_cache_request_duration_seconds",
+                                  "How long tokens of configured issuers took, by whether they "
+                                  "were in the cache."};
+constexpr MetricFamily kCacheFetches{"authentication_token_cache_fetch_total",
+                                     "Tokens verified because they were not in the cache."};
+constexpr MetricFamily kCacheActive{"authentication_token_cache_active_fetch_count",
+                                    "Tokens that wait for an issuer now, and requests that wait "
+                                    "for the same token."};
+constexpr MetricFamily kRefusals{"cardea_authentication_token_refusals_total",
+                                 "Bearer tokens refused, by reason."};
 
 const std::vector<double>& latency_bounds() {
   static const std::vector<double> kBounds = {.001, .005, .01, .025, .05, .1,
                                               .25,  .5,   1,   2.5,  5,   10};
+  return kBounds;
+}
+
+const std::vector<double>& cache_bounds() {
+  static const std::vector<double> kBounds = {.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10};
   return kBounds;
 }
 
@@ -44,6 +65,11 @@ IssuerMetrics::IssuerMetrics(std::string_view url)
     : url_(crypto::sha256_name(url)),
       latency_{Histogram(latency_bounds()), Histogram(latency_bounds())} {}
 
+void IssuerMetrics::discovered(bool success, std::chrono::system_clock::time_point at) {
+  status_at_[!success].hide();
+  if (!status_at_[success].is_shown()) status_at_[success].set(seconds(at));
+}
+
 void IssuerMetrics::keys_fetched(bool success, std::chrono::system_clock::time_point at,
                                  std::string_view key_set) {
   fetched_at_[success].set(seconds(at));
@@ -59,7 +85,8 @@ std::string IssuerMetrics::key_set() const {
 }
 
 AuthenticationMetrics::AuthenticationMetrics(std::string_view server_id)
-    : server_id_(crypto::sha256_name(server_id)) {}
+    : server_id_(crypto::sha256_name(server_id)),
+      cache_took_{Histogram(cache_bounds()), Histogram(cache_bounds())} {}
 
 std::shared_ptr<IssuerMetrics> AuthenticationMetrics::issuer(const std::string& url) {
   std::lock_guard lock(mutex_);
@@ -97,12 +124,31 @@ void AuthenticationMetrics::print(MetricPrinter& out) const {
     if (!config_.empty()) out.add_integer(labels({{"hash", config_}}), 1);
     print_issuers(out);
   }
-  out.begin(kCache, MetricType::kCounter);
+  print_tokens(out);
+}
+
+void AuthenticationMetrics::print_tokens(MetricPrinter& out) const {
+  auto hits = [](bool hit) { return print_labels({{"status", hit ? "hit" : "miss"}}); };
+  out.begin(kCacheActive, MetricType::kGauge);
+  out.add_number(print_labels({{"status", "blocked"}}), static_cast<double>(blocked.load()));
+  out.add_number(print_labels({{"status", "in_flight"}}), static_cast<double>(in_flight.load()));
+  out.begin(kCacheFetches, MetricType::kCounter);
+  for (bool ok : {false, true})
+    out.add_integer(print_labels({{"status", ok ? "ok" : "error"}}), verified_[ok].value());
+  out.begin(kCacheTook, MetricType::kHistogram);
   for (bool hit : {false, true})
-    out.add_integer(print_labels({{"status", hit ? "hit" : "miss"}}), cache_[hit].value());
+    if (!cache_took_[hit].is_empty()) out.add_histogram(hits(hit), cache_took_[hit]);
+  out.begin(kCache, MetricType::kCounter);
+  for (bool hit : {false, true}) out.add_integer(hits(hit), cache_[hit].value());
+  out.begin(kRefusals, MetricType::kCounter);
+  for (std::size_t i = 0; i < kTokenRefusals.size(); ++i)
+    out.add_integer(print_labels({{"reason", std::string(kTokenRefusals[i])}}),
+                    refusals_[i].value());
 }
 
 void AuthenticationMetrics::print_reloads(MetricPrinter& out) const {
+  out.begin(kReloadFailures, MetricType::kCounter);
+  if (auto n = reloads_[0].value()) out.add_integer(labels({}), n);
   out.begin(kReloads, MetricType::kCounter);
   for (bool ok : {false, true})
     if (auto n = reloads_[ok].value()) out.add_integer(labels({{"status", kOutcomes[ok]}}), n);
@@ -122,12 +168,19 @@ void AuthenticationMetrics::print_issuers(MetricPrinter& out) const {
   out.begin(kFetchedAt, MetricType::kGauge);
   for (const auto& [url, issuer] : issuers_)
     for (bool ok : {false, true})
-      if (const Gauge& at = issuer->fetched_at_[ok]; at.is_shown())
+      if (const Gauge& at = issuer->fetched_at_[ok]; at.is_shown() && shows_keys_)
         out.add_number(labels({{"jwt_issuer_hash", issuer->url_}, {"result", kOutcomes[ok]}}),
                        at.value());
+  out.begin(kStatus, MetricType::kGauge);
+  for (const auto& [url, issuer] : issuers_)
+    for (bool ok : {false, true})
+      if (const Gauge& at = issuer->status_at_[ok]; at.is_shown())
+        out.add_number(
+            labels({{"jwt_issuer_hash", issuer->url_}, {"status", ok ? "healthy" : "unhealthy"}}),
+            at.value());
   out.begin(kKeySet, MetricType::kGauge);
   for (const auto& [url, issuer] : issuers_)
-    if (std::string hash = issuer->key_set(); !hash.empty())
+    if (std::string hash = issuer->key_set(); !hash.empty() && shows_keys_)
       out.add_integer(labels({{"hash", hash}, {"jwt_issuer_hash", issuer->url_}}), 1);
 }
 

@@ -30,10 +30,25 @@ std::string head(std::string_view name, std::string_view help, std::string_view 
   return cat("# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n");
 }
 
-std::string printed(const AuthenticationMetrics& metrics) {
+std::string whole_page(const AuthenticationMetrics& metrics) {
   MetricPrinter out;
   metrics.print(out);
   return out.text();
+}
+
+// Without the families that have a test of their own.
+std::string printed(const AuthenticationMetrics& metrics) {
+  const std::string text = whole_page(metrics);
+  std::string out;
+  for (std::string_view line : split(text, '\n')) {
+    bool is_other = line.empty();
+    for (std::string_view other :
+         {"automatic_reload_failures_total", "provider_status", "cache_active", "cache_fetch",
+          "cache_request_duration", "token_refusals"})
+      is_other |= line.find(other) != line.npos;
+    if (!is_other) out += cat(line, "\n");
+  }
+  return out;
 }
 
 // The page, with the series of each family.
@@ -84,7 +99,7 @@ TEST(AuthenticationMetrics, IssuersArePrintedByUrlUntilTheyAreForgotten) {
   metrics.reloaded(true, at);
   metrics.reloaded(false, at + 1s);
   metrics.config_in_use("config");
-  metrics.cache_asked(true);
+  metrics.cache_asked(true, 1ms);
   auto kept = metrics.issuer("https://z");
   auto dropped = metrics.issuer("https://a");
   for (const auto& issuer : {kept, dropped}) {
@@ -124,6 +139,44 @@ TEST(AuthenticationMetrics, IssuersArePrintedByUrlUntilTheyAreForgotten) {
   metrics.forget_issuers_except({{"https://z", true}});
   dropped->token_checked(true, 20ms);  // a request that began with the old configuration
   EXPECT_EQ(printed(metrics), page_of({"https://z"}));
+}
+
+TEST(AuthenticationMetrics, SayHowTokensFaredAndHowIssuersAre) {
+  const std::chrono::system_clock::time_point at(1'700'000'000'000ms);
+  AuthenticationMetrics metrics(kServer);
+  metrics.reloaded(false, at);
+  metrics.refused(refusal_reason("oidc: malformed jwt: the token is too large"));
+  metrics.cache_asked(false, 20ms);
+  metrics.token_verified(true);
+  metrics.in_flight = 2;
+  auto issuer = metrics.issuer("https://a");
+  issuer->discovered(false, at);
+  issuer->discovered(false, at + 10s);
+  const std::string server = hash_label("apiserver_id_hash", kServer);
+  auto has = [&](std::string_view line) {
+    return cat("\n", whole_page(metrics)).find(cat("\n", line, "\n")) != std::string::npos;
+  };
+  auto status = [&](std::string_view which, std::string_view since) {
+    return cat("apiserver_authentication_jwt_authenticator_provider_status_timestamp_seconds{",
+               server, ",", hash_label("jwt_issuer_hash", "https://a"), ",status=\"", which, "\"} ",
+               since);
+  };
+  EXPECT_TRUE(has(cat("apiserver_authentication_config_controller_automatic_reload_failures_total{",
+                      server, "} 1")));
+  EXPECT_TRUE(has(R"(cardea_authentication_token_refusals_total{reason="oversized"} 1)"));
+  EXPECT_TRUE(has(R"(cardea_authentication_token_refusals_total{reason="unsigned"} 0)"));
+  EXPECT_TRUE(has(R"(authentication_token_cache_fetch_total{status="ok"} 1)"));
+  EXPECT_TRUE(has(R"(authentication_token_cache_active_fetch_count{status="in_flight"} 2)"));
+  EXPECT_TRUE(has(R"(authentication_token_cache_request_duration_seconds_count{status="miss"} 1)"));
+  EXPECT_TRUE(has(status("unhealthy", "1.7e+09"))) << whole_page(metrics);
+  issuer->discovered(true, at + 20s);
+  EXPECT_TRUE(has(status("healthy", "1.70000002e+09"))) << whole_page(metrics);
+  EXPECT_FALSE(has(status("unhealthy", "1.7e+09")));
+
+  issuer->keys_fetched(true, at, "keys");
+  EXPECT_NE(whole_page(metrics).find(cat(kKeySet, "{")), std::string::npos);
+  metrics.hide_keys();
+  EXPECT_EQ(whole_page(metrics).find(cat(kKeySet, "{")), std::string::npos);
 }
 
 }  // namespace

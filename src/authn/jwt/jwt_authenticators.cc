@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
+#include <mutex>
 
 #include "authn/jwt/token_memory.h"
 
@@ -121,6 +123,60 @@ struct Remembered {
 };
 class JwtAuthenticators::Memory : public TokenMemory<Remembered> {};
 
+// Tokens that an issuer was asked about: those that were accepted, and those whose answer is
+// awaited. From any thread.
+class JwtAuthenticators::Waited {
+ public:
+  using Answer = std::optional<Result<Identity>>;
+  using Waiter = std::function<void(Answer)>;
+  static constexpr std::size_t kMost = 4096;
+
+  std::optional<Remembered> find(std::string_view token) const {
+    std::lock_guard lock(mutex_);
+    auto found = accepted_.find(token);
+    if (found == accepted_.end()) return std::nullopt;
+    return found->second;
+  }
+  void keep(std::string_view token, Remembered entry) {
+    std::lock_guard lock(mutex_);
+    // The oldest are over soon; which ones they are is not worth knowing.
+    if (accepted_.size() >= kMost) accepted_.clear();
+    accepted_.insert_or_assign(std::string(token), std::move(entry));
+  }
+  void forget(std::string_view token) {
+    std::lock_guard lock(mutex_);
+    if (auto found = accepted_.find(token); found != accepted_.end()) accepted_.erase(found);
+  }
+
+  // The first with a key asks, and is told so by no answer; the others get what it ends with.
+  void join(const std::string& key, Waiter waiter) {
+    {
+      std::lock_guard lock(mutex_);
+      auto [at, is_first] = pending_.try_emplace(key);
+      if (!is_first) {
+        at->second.push_back(std::move(waiter));
+        return;
+      }
+    }
+    waiter(std::nullopt);
+  }
+  void end(const std::string& key, const Result<Identity>& answer) {
+    std::vector<Waiter> waiters;
+    {
+      std::lock_guard lock(mutex_);
+      auto found = pending_.find(key);
+      waiters = std::move(found->second);
+      pending_.erase(found);
+    }
+    for (Waiter& waiter : waiters) waiter(answer);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, Remembered, StringHash, std::equal_to<>> accepted_;
+  std::unordered_map<std::string, std::vector<Waiter>> pending_;
+};
+
 JwtAuthenticators::JwtAuthenticators(std::shared_ptr<const IssuerSet> issuers,
                                      std::vector<std::string> audiences, const Clock& clock,
                                      AuthenticationMetrics* metrics)
@@ -128,7 +184,8 @@ JwtAuthenticators::JwtAuthenticators(std::shared_ptr<const IssuerSet> issuers,
       audiences_(std::move(audiences)),
       clock_(clock),
       metrics_(metrics),
-      memory_(std::make_unique<Memory>()) {}
+      memory_(std::make_unique<Memory>()),
+      waited_(std::make_unique<Waited>()) {}
 
 // Threads may hold the last set they saw for long: it is stopped here, not when the last of them
 // lets go.
@@ -162,6 +219,7 @@ Outcome JwtAuthenticators::finish(Identity identity, const Credentials& credenti
 
 std::optional<Outcome> JwtAuthenticators::recall(const Credentials& credentials,
                                                  const IssuerSet& issuers, Time now) const {
+  const Stopwatch watch;
   const Remembered* known = memory_->find(credentials.token);
   if (!known) return std::nullopt;
   if (known->generation != issuers.generation() ||
@@ -169,8 +227,22 @@ std::optional<Outcome> JwtAuthenticators::recall(const Credentials& credentials,
     memory_->forget(credentials.token);
     return std::nullopt;
   }
-  if (metrics_) metrics_->cache_asked(true);
+  if (metrics_) metrics_->cache_asked(true, watch.elapsed());
   return finish(known->identity, credentials);
+}
+
+std::optional<Outcome> JwtAuthenticators::recall_waited(const Credentials& credentials,
+                                                        const IssuerSet& issuers, Time now) const {
+  auto known = waited_->find(credentials.token);
+  if (!known) return std::nullopt;
+  const bool counts = known->generation == issuers.generation() &&
+                      known->memory == memory_generation_.load(std::memory_order_relaxed) &&
+                      now <= known->until;
+  if (!counts) {
+    waited_->forget(credentials.token);
+    return std::nullopt;
+  }
+  return finish(memory_->keep(credentials.token, std::move(*known))->identity, credentials);
 }
 
 class JwtAuthenticators::Remembering : public Authenticator {
@@ -205,16 +277,55 @@ std::optional<Outcome> JwtAuthenticators::authenticate(const Credentials& creden
   if (!jwt) return not_mine();
   const JwtIssuer* issuer = issuers->find(jwt->issuer());
   if (!issuer) return not_mine();
-  if (metrics_) metrics_->cache_asked(false);
   auto identity = issuer->check(*jwt, now);
-  if (!identity) return std::nullopt;
-  issuer->count(identity->has_value(), std::chrono::steady_clock::now() - started);
+  if (!identity) return recall_waited(credentials, *issuers, now);
+  const auto took = std::chrono::steady_clock::now() - started;
+  count_verified(*issuer, identity->has_value(), took);
   if (!*identity) return fail(std::move(identity->error()));
   const Remembered* kept = memory_->keep(
       credentials.token,
       {issuers->generation(), memory_generation_.load(std::memory_order_relaxed),
        std::min(now + kRemembered, expiry_of(jwt->claims)), std::move(**identity)});
   return finish(kept->identity, credentials);
+}
+
+void JwtAuthenticators::count_verified(const JwtIssuer& issuer, bool accepted,
+                                       std::chrono::nanoseconds took) const {
+  issuer.count(accepted, took);
+  if (!metrics_) return;
+  metrics_->cache_asked(false, took);
+  metrics_->token_verified(accepted);
+}
+
+Task<Result<Identity>> JwtAuthenticators::check_once(std::shared_ptr<const IssuerSet> issuers,
+                                                     const JwtIssuer& issuer, const Jwt& jwt,
+                                                     std::string_view token) const {
+  struct Counted {
+    std::atomic<std::int64_t>* number;
+    explicit Counted(std::atomic<std::int64_t>* n) : number(n) {
+      if (number) number->fetch_add(1);
+    }
+    ~Counted() {
+      if (number) number->fetch_sub(1);
+    }
+  };
+  const std::string key = cat(issuers->generation(), " ", token);
+  Waited::Answer shared;
+  {
+    const Counted blocked(metrics_ ? &metrics_->blocked : nullptr);
+    auto start = [this, key](auto done) { waited_->join(key, std::move(done)); };
+    Waited::Answer answer = co_await await_callback<Waited::Answer>(std::move(start));
+    shared = std::move(answer);
+  }
+  if (shared) co_return std::move(*shared);
+  const Counted in_flight(metrics_ ? &metrics_->in_flight : nullptr);
+  const Time now = clock_.now();
+  Result<Identity> identity = co_await issuer.check_waiting(jwt, now);
+  if (identity)
+    waited_->keep(token, {issuers->generation(), memory_generation_.load(),
+                          std::min(now + kRemembered, expiry_of(jwt.claims)), *identity});
+  waited_->end(key, identity);
+  co_return identity;
 }
 
 Task<Outcome> JwtAuthenticators::authenticate_waiting(Credentials credentials) const {
@@ -225,14 +336,26 @@ Task<Outcome> JwtAuthenticators::authenticate_waiting(Credentials credentials) c
     const std::shared_ptr<const IssuerSet> issuers = issuers_.get();  // held while we wait
     const JwtIssuer* issuer = issuers ? issuers->find(jwt->issuer()) : nullptr;
     if (!issuer) co_return not_mine();
-    Result<Identity> identity = co_await issuer->check_waiting(*jwt, clock_.now());
+    Result<Identity> identity = co_await check_once(issuers, *issuer, *jwt, credentials.token);
     // INVARIANT: a configuration that was replaced meanwhile authenticates no user; the current one
     // is asked instead.
     if (issuers_.get() != issuers) continue;
-    issuer->count(identity.has_value(), std::chrono::steady_clock::now() - started);
+    count_verified(*issuer, identity.has_value(), std::chrono::steady_clock::now() - started);
     if (!identity) co_return fail(std::move(identity.error()));
     co_return finish(std::move(*identity), credentials);
   }
+}
+
+void JwtAuthenticators::note_refusal(std::string_view token,
+                                     std::vector<std::string>& texts) const {
+  std::erase(texts, "invalid bearer token");
+  for (std::string& text : texts) text = without_claims(std::move(text));
+  if (texts.empty()) {
+    const Result<Jwt>& jwt = parse_jwt_once(token);
+    texts.push_back(jwt ? "oidc: no configured issuer has the issuer of the token"
+                        : jwt.error().message);
+  }
+  if (metrics_) metrics_->refused(refusal_reason(texts.front()));
 }
 
 }  // namespace cardea::authn

@@ -72,8 +72,8 @@ Result<std::shared_ptr<const IssuerSet>> build_issuers(const AuthenticationConfi
 // Authenticates bearer tokens that configured issuers signed.
 //
 // Tokens of other issuers, and text that is not a JWT, are left to other authenticators. An
-// accepted token is remembered for ten seconds on its thread, but neither beyond its expiry nor
-// beyond the configuration that accepted it.
+// accepted token is remembered for ten seconds, but neither beyond its expiry nor beyond the
+// configuration that accepted it: on its thread, or for all threads if an issuer had to be asked.
 class JwtAuthenticators : public Authenticator,
                           public std::enable_shared_from_this<JwtAuthenticators> {
  public:
@@ -89,6 +89,10 @@ class JwtAuthenticators : public Authenticator,
   // that would have to parse a token to find that it is not theirs.
   std::shared_ptr<const Authenticator> remembered() const;
 
+  // For AuthenticatorChain: says in `texts` why no authenticator knows the token, without what it
+  // claims, and counts the reason.
+  void note_refusal(std::string_view token, std::vector<std::string>& texts) const;
+
   // From the next request on, on every thread, only `issuers` count. Keys that they share with
   // the previous ones are fetched again.
   void swap(std::shared_ptr<const IssuerSet> issuers);
@@ -98,9 +102,18 @@ class JwtAuthenticators : public Authenticator,
  private:
   class Memory;
   class Remembering;
+  class Waited;
   // The answer for a token that is remembered; nullopt when it is not.
   std::optional<Outcome> recall(const Credentials& credentials, const IssuerSet& issuers,
                                 Time now) const;
+  // The same for tokens that another thread had to wait for.
+  std::optional<Outcome> recall_waited(const Credentials& credentials, const IssuerSet& issuers,
+                                       Time now) const;
+  // Waits for the issuer. Requests with the same token at the same time share one wait.
+  Task<Result<Identity>> check_once(std::shared_ptr<const IssuerSet> issuers,
+                                    const JwtIssuer& issuer, const Jwt& jwt,
+                                    std::string_view token) const;
+  void count_verified(const JwtIssuer& issuer, bool accepted, std::chrono::nanoseconds took) const;
   Outcome finish(Identity identity, const Credentials& credentials) const;
   bool serves(const Credentials& credentials) const;
 
@@ -109,6 +122,7 @@ class JwtAuthenticators : public Authenticator,
   const Clock& clock_;
   AuthenticationMetrics* const metrics_;
   std::unique_ptr<Memory> memory_;
+  std::unique_ptr<Waited> waited_;
   std::atomic<std::uint64_t> memory_generation_{0};  // tokens that another set remembered are
                                                      // dropped
 };

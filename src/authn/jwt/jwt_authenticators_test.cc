@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <thread>
 
+#include "authn/testing/fake_issuers.h"
 #include "authn/testing/shared_clock.h"
 #include "base/strings.h"
 #include "json/parse.h"
@@ -151,6 +153,114 @@ TEST_F(JwtAuthenticatorsTest, AReviewForOtherAudiencesIsDeclined) {
   EXPECT_EQ(outcome(jwt, token, &theirs), "not mine");
   EXPECT_EQ(outcome(jwt, token, &ours), "x:jane");
   EXPECT_EQ(outcome(jwt, token, &theirs), "not mine") << "also when it is remembered";
+}
+
+// The groups of these tokens are at another address.
+class DistributedTest : public JwtAuthenticatorsTest {
+ protected:
+  static constexpr const char* kGroups = "https://claims/groups";
+
+  DistributedTest() {
+    fake_->serve_issuer("https://b", {&key_});
+    fake_->serve(kGroups, token_of(key_, with_groups("https://b", "ops")));
+    auto config = load_authentication_config(
+        R"({"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthenticationConfiguration",)"
+        R"("jwt":[{"issuer":{"url":"https://a","audiences":["me"]},"claimMappings":{)"
+        R"("username":{"claim":"sub","prefix":""},"groups":{"claim":"groups","prefix":""}}}]})");
+    EXPECT_TRUE(config);
+    std::vector<ClaimRules> rules;
+    EXPECT_EQ(message_of(validate(config->jwt[0], {}, "", rules)), "[]");
+    auto keys = std::make_shared<KeySet>();
+    keys->keys = {key_};
+    auto issuer = std::make_shared<JwtIssuer>(JwtIssuer::Parts{
+        .config = config->jwt[0],
+        .rules = std::move(rules[0]),
+        .algorithms = AlgorithmSet::all(),
+        .keys = fixed_keys(keys),
+        .distributed = std::make_shared<DistributedClaims>(loops_.at(0), fake_, clock_),
+        .metrics = {}});
+    jwt_ = std::make_shared<JwtAuthenticators>(set({issuer}), std::vector<std::string>{}, clock_,
+                                               &metrics_);
+    json::Value c = claims();
+    c.set("_claim_names", json::Value::object({{"groups", "s"}}));
+    c.set("_claim_sources",
+          json::Value::object({{"s", json::Value::object({{"endpoint", kGroups}})}}));
+    token_ = token_of(key_, c);
+  }
+  json::Value with_groups(std::string_view issuer, std::string_view group) {
+    json::Value c = claims(issuer);
+    c.set("groups", json::Value::array({group}));
+    return c;
+  }
+  // The group of the answer, or why there is none.
+  static Task<bool> ask(std::shared_ptr<const JwtAuthenticators> jwt, std::string token,
+                        std::promise<std::string>& answer) {
+    Credentials credentials;
+    credentials.token = token;
+    Outcome outcome = co_await jwt->authenticate_waiting(credentials);
+    answer.set_value(!outcome    ? outcome.error().message
+                     : !*outcome ? "not mine"
+                                 : (*outcome)->user.groups.at(0));
+    co_return true;
+  }
+  void start(std::promise<std::string>& answer) {
+    loops_.at(0).post([this, &answer] { spawn(ask(jwt_, token_, answer), [](bool) {}); });
+  }
+
+  net::Loops loops_{1};
+  std::shared_ptr<FakeIssuers> fake_ = std::make_shared<FakeIssuers>(loops_.at(0));
+  AuthenticationMetrics metrics_{"test"};
+  std::shared_ptr<JwtAuthenticators> jwt_;
+  std::string token_;
+};
+
+TEST_F(DistributedTest, ATokenIsRememberedAfterItsClaimsWereFetched) {
+  EXPECT_EQ(outcome(*jwt_, token_), "must wait");
+  std::promise<std::string> answer;
+  start(answer);
+  EXPECT_EQ(answer.get_future().get(), "ops");
+  EXPECT_EQ(outcome(*jwt_, token_), "jane") << "also on another thread";
+  EXPECT_EQ(fake_->asked(kGroups), 1);
+  clock_.advance(11s);
+  EXPECT_EQ(outcome(*jwt_, token_), "must wait") << "ten seconds have passed";
+  jwt_->swap(set({}));
+  EXPECT_EQ(outcome(*jwt_, token_), "not mine");
+}
+
+TEST_F(DistributedTest, RequestsWithTheSameTokenShareAFetch) {
+  fake_->hold();
+  std::promise<std::string> answers[5];
+  for (auto& answer : answers) start(answer);
+  while (fake_->asked(kGroups) == 0 || metrics_.blocked != 4) std::this_thread::yield();
+  fake_->let_go();
+  for (auto& answer : answers) EXPECT_EQ(answer.get_future().get(), "ops");
+  EXPECT_EQ(fake_->asked(kGroups), 1);
+}
+
+TEST_F(DistributedTest, AnErrorIsNeverAnAllowAndNotRemembered) {
+  fake_->set_down(kGroups, true);
+  std::promise<std::string> failed, fine;
+  start(failed);
+  EXPECT_NE(failed.get_future().get().find("distributed claim"), std::string::npos);
+  EXPECT_EQ(outcome(*jwt_, token_), "must wait");
+  fake_->set_down(kGroups, false);
+  start(fine);
+  EXPECT_EQ(fine.get_future().get(), "ops");
+}
+
+TEST_F(JwtAuthenticatorsTest, SaysWhyATokenIsKnownToNobody) {
+  AuthenticationMetrics metrics("test");
+  JwtAuthenticators jwt(set({issuer("https://a")}), {}, clock_, &metrics);
+  auto why = [&](const std::string& token, std::vector<std::string> texts = {}) {
+    jwt.note_refusal(token, texts);
+    return join(texts, "; ");
+  };
+  EXPECT_EQ(why("opaque", {"invalid bearer token"}),
+            "oidc: malformed jwt: it does not have three parts");
+  const std::string stranger = token_of(key_, claims("https://secret.example"));
+  EXPECT_EQ(why(stranger), "oidc: no configured issuer has the issuer of the token");
+  EXPECT_EQ(why(stranger, {R"(oidc: expected audience "a" got ["secret"])"}),
+            R"(oidc: expected audience "a")");
 }
 
 TEST_F(JwtAuthenticatorsTest, LifetimesAndAudiencesAreHeldTo) {

@@ -93,8 +93,7 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
   }
   bool may_refresh() const {
     return discovered_.load(std::memory_order_acquire) &&
-           (fetching_.load(std::memory_order_acquire) ||
-            steady_now() >= next_fetch_.load(std::memory_order_acquire));
+           (fetching_.load(std::memory_order_acquire) || may_fetch());
   }
   void refresh(Waiter waiter) {
     loop_.post([self = shared_from_this(), waiter = std::move(waiter)]() mutable {
@@ -112,6 +111,14 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
     return std::chrono::duration_cast<std::chrono::milliseconds>(
                std::chrono::steady_clock::now().time_since_epoch())
         .count();
+  }
+
+  // A few fetches may follow each other, because keys may be rotated twice in a short time; on
+  // average there is one in `refetch`, whatever tokens are sent.
+  bool may_fetch() const {
+    constexpr int kInARow = 3;
+    return steady_now() + (kInARow - 1) * options_.refetch.count() >=
+           next_fetch_.load(std::memory_order_acquire);
   }
 
   void log(const std::string& line) const {
@@ -149,6 +156,7 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
     if (ended_) return;
     if (renewing_) return on_discovered_again(std::move(answer));
     auto url = read_discovery(std::move(answer));
+    if (options_.metrics) options_.metrics->discovered(url.has_value(), clock_.now());
     Result<void> outcome;
     if (url) {
       jwks_url_ = std::move(*url);
@@ -179,7 +187,7 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
     if (!discovered_.load(std::memory_order_relaxed))
       return waiter(fail(internal_error("oidc: authenticator not initialized")));
     if (!fetching_.load(std::memory_order_relaxed)) {
-      if (steady_now() < next_fetch_.load(std::memory_order_relaxed)) {
+      if (!may_fetch()) {
         // A caller that waited for keys which another caller has just fetched has them now.
         return waiter(last_fetch_ ? Result<void>()
                                   : Result<void>(fail(internal_error(last_fetch_problem_))));
@@ -190,7 +198,9 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
   }
 
   void start_fetch(bool renews) {
-    next_fetch_.store(steady_now() + options_.refetch.count(), std::memory_order_release);
+    next_fetch_.store(std::max(next_fetch_.load(std::memory_order_relaxed), steady_now()) +
+                          options_.refetch.count(),
+                      std::memory_order_release);
     fetching_.store(true, std::memory_order_release);
     fetch_renews_ = renews;
     asked_at_ = clock_.now();
@@ -318,7 +328,7 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
 
   std::atomic<bool> discovered_{false};
   std::atomic<bool> fetching_{false};
-  std::atomic<std::int64_t> next_fetch_{0};  // steady milliseconds
+  std::atomic<std::int64_t> next_fetch_{0};  // steady milliseconds; later the more were made
   std::atomic<std::int64_t> due_{0};         // when keys are to be fetched again, by the clock, in
                                              // milliseconds
   std::atomic<std::uint64_t> wanted_{0}, settled_{0};  // renewals, counted

@@ -53,7 +53,7 @@ struct DiscoveryOptions {
   std::string issuer;                           // what the discovery document must say it is
   std::string discovery_url;                    // "": the issuer's well-known one
   std::chrono::milliseconds retry{10'000};      // between attempts to discover
-  std::chrono::milliseconds refetch{10'000};    // at most one fetch of the keys in this time
+  std::chrono::milliseconds refetch{10'000};    // on average one fetch of the keys in this time
   std::shared_ptr<IssuerMetrics> metrics;       // may be null
   std::function<void(const std::string&)> log;  // may be empty
   // Keys are fetched again in the background when the issuer's cache headers say so, at the
@@ -67,9 +67,9 @@ struct DiscoveryOptions {
 //
 // Discovery starts at once, in the background, and is repeated until it succeeds, so an issuer
 // that is offline delays no request. The keys are fetched when the first token needs them. A
-// token with an unknown key, or a signature that fails, fetches them again, at most once per
-// `refetch`. Fetched keys are also renewed by their age. During an outage the last good keys
-// stay in use until they are too old. The loop and the clock must outlive it.
+// token with an unknown key, or a signature that fails, fetches them again: three times in a row,
+// and on average once per `refetch`. Fetched keys are also renewed by their age. During an outage
+// the last good keys stay in use until they are too old. The loop and the clock must outlive it.
 std::shared_ptr<KeySource> discovered_keys(net::Loop& loop, std::shared_ptr<Fetcher> fetcher,
                                            const Clock& clock, DiscoveryOptions options);
 

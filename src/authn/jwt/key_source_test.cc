@@ -74,15 +74,29 @@ TEST_F(KeySourceTest, FetchesKeysWhenTheyAreFirstNeededAndNotBefore) {
   EXPECT_EQ(issuer_->asked(kDiscovery), 1);
 }
 
-TEST_F(KeySourceTest, FetchesAtMostOnceInTheInterval) {
+TEST_F(KeySourceTest, FetchesAFewTimesInTheIntervalAndNoMore) {
+  auto keys = source();
+  ASSERT_TRUE(wait(keys->ready()));
+  for (int i = 0; i < 50; ++i) (void)wait(keys->refresh());
+  EXPECT_FALSE(keys->may_refresh());
+  EXPECT_EQ(issuer_->asked(kKeys), 3);
+  issuer_->serve(kKeys, FakeIssuers::key_set({&second_}));
+  (void)wait(keys->refresh());
+  EXPECT_FALSE(has(keys, second_));
+}
+
+TEST_F(KeySourceTest, ASecondRotationInTheIntervalIsServed) {
   auto keys = source();
   ASSERT_TRUE(wait(keys->ready()));
   ASSERT_TRUE(wait(keys->refresh()));
   issuer_->serve(kKeys, FakeIssuers::key_set({&second_}));
-  EXPECT_FALSE(keys->may_refresh());
-  for (int i = 0; i < 50; ++i) (void)wait(keys->refresh());
-  EXPECT_EQ(issuer_->asked(kKeys), 1);
-  EXPECT_FALSE(has(keys, second_));
+  ASSERT_TRUE(keys->may_refresh());
+  ASSERT_TRUE(wait(keys->refresh()));
+  EXPECT_TRUE(has(keys, second_));
+  issuer_->serve(kKeys, FakeIssuers::key_set({&first_}));
+  ASSERT_TRUE(keys->may_refresh());
+  ASSERT_TRUE(wait(keys->refresh()));
+  EXPECT_TRUE(has(keys, first_));
 }
 
 TEST_F(KeySourceTest, SeesRotatedKeysAfterTheInterval) {

@@ -91,8 +91,10 @@ Task<bool> travel(Stations stations, http::Exchange& exchange, Journey& j) {
     const bool goes_on = is_long_running(j.asked->info) || request.has_upgrade;
     if (stations.keeps_questions && goes_on) j.sent = Sent::of(request);
     if (stations.services.shared && changes_something(j.asked->info)) j.sent = Sent::of(request);
+    const Stopwatch watch;
     Result<Recognised> recognised = co_await recognise(
         stations.authenticators, exchange, stations.keeps_reasons ? &j.why_unrecognised : nullptr);
+    j.recognised_in = watch.elapsed();
     if (!recognised) {
       j.end = End{fail(recognised.error())};
       co_return true;

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -46,6 +47,7 @@ struct End {
 struct Journey {
   std::optional<Asked> asked;
   std::optional<Recognised> recognised;  // its user goes on to `acting`
+  std::chrono::nanoseconds recognised_in{0};
   std::optional<Acting> acting;
   fairness::Seat seat;  // empty for the server's own requests, and for connections
   std::optional<Decided> decided;

@@ -102,7 +102,9 @@ Task<bool> Witness::saw(const Journey& j) {
   if (watchers_.auditor)
     trail_ = std::make_shared<AuditTrail>(*watchers_.auditor, services_.clock, services_.random,
                                           exchange_->request(), info);
-  if (j.recognised || !j.acting) services_.metrics.count_authentication(j.recognised.has_value());
+  if (j.recognised || !j.acting)
+    services_.metrics.count_authentication(j.recognised ? &j.sender().name : nullptr,
+                                           j.recognised_in);
   if (!j.recognised && !j.acting) {
     if (watchers_.log)
       watchers_.log->write(LogLevel::kWarning,
