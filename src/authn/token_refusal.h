@@ -7,10 +7,10 @@ namespace cardea::authn {
 
 // Why bearer tokens are refused, by the words that /metrics counts them under.
 inline constexpr std::array<std::string_view, 16> kTokenRefusals = {
-    "audience",       "claims",       "critical_header", "distributed_claims",
-    "duplicate_name", "encoding",     "expired",         "issuer_unavailable",
-    "key_id",         "key_in_header", "malformed",      "oversized",
-    "signature",      "unknown",      "unknown_issuer",  "unsigned"};
+    "audience",       "claims",        "critical_header", "distributed_claims",
+    "duplicate_name", "encoding",      "expired",         "issuer_unavailable",
+    "key_id",         "key_in_header", "malformed",       "oversized",
+    "signature",      "unknown",       "unknown_issuer",  "unsigned"};
 
 // The place in kTokenRefusals of the reason that the text of a refusal gives. A text that is not
 // known is "claims": the rules of a configuration have words of their own.

@@ -9,8 +9,7 @@ namespace cardea::authn {
 namespace {
 
 std::string reason_of(const std::string& header, const std::string& claims = "{}") {
-  const auto jwt = parse_jwt(
-      cat(base64_url(header), ".", base64_url(claims), ".", "AAAA"));
+  const auto jwt = parse_jwt(cat(base64_url(header), ".", base64_url(claims), ".", "AAAA"));
   EXPECT_FALSE(jwt.has_value()) << header;
   return jwt ? "" : std::string(kTokenRefusals[refusal_reason(jwt.error().message)]);
 }
