@@ -174,7 +174,7 @@ std::optional<std::string> plain_answer(Call& call, const authz::Chain& chain) {
                         "\",\"metadata\":{},\"spec\":{},\"status\":{\"items\":[");
   std::unordered_map<std::uint64_t, std::string> reasons;  // of one source: many items are allowed
                                                            // by the same binding
-  const authz::Explanation::Source* source = nullptr;
+  authz::Explanation last;  // holds its source: another one must not come to the same address
   for (std::size_t i = 0; i < batch->size(); ++i) {
     auto verdict = chain.decide(batch->attributes(i));
     if (!verdict) return std::nullopt;
@@ -187,10 +187,10 @@ std::optional<std::string> plain_answer(Call& call, const authz::Chain& chain) {
       json::print_string_to(out, d.error);
     }
     if (!d.reason.empty()) {
-      if (d.reason.source() != source) reasons.clear();
-      source = d.reason.source();
+      if (d.reason.source() != last.source()) reasons.clear();
+      last = d.reason;
       std::string own;
-      std::string& text = source ? reasons[d.reason.key()] : own;
+      std::string& text = last.source() ? reasons[last.key()] : own;
       if (text.empty()) {
         text = ",\"reason\":";
         json::print_string_to(text, d.reason.text());
