@@ -162,66 +162,13 @@ Decision failed(const Decision& decision, std::string error) {
   return closed(possible_outcomes(decision), std::move(error));
 }
 
-namespace {
-
-// A condition as a part of one line.
-std::string in_line(const Condition& condition) {
-  constexpr std::size_t kLongest = 200;
-  std::string text = condition.shown_text();
-  if (text.empty()) text = condition.id;
-  std::ranges::replace_if(text, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
-  if (text.size() <= kLongest) return cat("`", text, "`");
-  std::size_t end = kLongest;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return cat("`", text.substr(0, end), "`...");
-}
-
-void collect(const Conditions& conditions, Condition::Effect effect,
-             std::vector<const Condition*>& out) {
-  if (const Conditions::Set* set = conditions.set())
-    for (const Condition& c : set->conditions)
-      if (c.effect == effect) out.push_back(&c);
-  if (const Conditions::Chain* chain = conditions.chain())
-    for (const NamedDecision& d : *chain)
-      if (d.decision.conditions) collect(*d.decision.conditions, effect, out);
-}
-
-// "if `object.a == 1` or `object.b == 2`, and 3 more: see `cardea can-i`".
-std::string in_one_line(const Conditions& conditions, Condition::Effect effect) {
-  constexpr std::size_t kShown = 2;
-  std::vector<const Condition*> all;
-  collect(conditions, effect, all);
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; i < std::min(all.size(), kShown); ++i) texts.push_back(in_line(*all[i]));
-  const std::string more = all.size() > kShown ? cat(", and ", all.size() - kShown, " more") : "";
-  return texts.empty() ? "see `cardea can-i`"
-                       : cat("if ", join(texts, " or "), more, ": see `cardea can-i`");
-}
-
-// The text is only made where it is read.
-class OpenConditions : public Explanation::Source {
- public:
-  explicit OpenConditions(std::shared_ptr<const Conditions> conditions)
-      : conditions_(std::move(conditions)) {}
-  std::string explain(std::uint64_t) const override {
-    const bool denies = conditions_->possible().deny;
-    return cat(
-        denies ? "denied under conditions" : "allowed under conditions only",
-        ", which cannot be evaluated for this request: ",
-        in_one_line(*conditions_, denies ? Condition::Effect::kDeny : Condition::Effect::kAllow));
-  }
-
- private:
-  std::shared_ptr<const Conditions> conditions_;
-};
-
-}  // namespace
-
 Decision folded(Decision decision) {
   if (decision.kind != Decision::Kind::kConditional) return decision;
-  Explanation why(std::make_shared<const OpenConditions>(decision.conditions), 0);
-  return decision.conditions->possible().deny ? Decision::deny(std::move(why))
-                                              : Decision::no_opinion(std::move(why));
+  Outcomes possible = decision.conditions->possible();
+  if (possible.deny)
+    return Decision::deny("denied under conditions, which cannot be evaluated for this request");
+  return Decision::no_opinion(
+      "allowed under conditions only, which cannot be evaluated for this request");
 }
 
 Decision conditional_on(Conditions::Set set, Author author) {

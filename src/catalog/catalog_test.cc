@@ -83,7 +83,7 @@ TEST(Catalog, EveryResourceHasASchemaAndAStrategy) {
             << resource->name;
         EXPECT_TRUE(catalog->storage_of(*resource)) << resource->name;
       }
-  EXPECT_EQ(count, 86);
+  EXPECT_EQ(count, 87);
 }
 
 TEST(Catalog, TwoFacesOfEventsAndAutoscalersRestInOnePlace) {

@@ -95,26 +95,6 @@ TEST(Access, WhatIsKnownIsSettledAndTheRestBecomesACondition) {
   EXPECT_EQ(decide(index, Ask{.resource = "secrets"}.attributes()).kind, Kind::kNoOpinion);
 }
 
-TEST(Access, APlainAnswerNamesItsConditionsInOneLine) {
-  auto reason = [](std::initializer_list<PolicyPtr> policies) {
-    return folded(decide(index_of(policies), Ask{}.attributes())).reason.text();
-  };
-  const PolicyPtr a = policy("a", R"({"effect":"Allow","expression":"object.a ==\n1"})");
-  EXPECT_EQ(reason({a}),
-            "allowed under conditions only, which cannot be evaluated for this request: if "
-            "`object.a == 1`: see `cardea can-i`");
-  const PolicyPtr d = policy("d", R"({"effect":"Deny","expression":"object.d == 2"})");
-  EXPECT_EQ(reason({a, d}),
-            "denied under conditions, which cannot be evaluated for this request: if "
-            "`object.d == 2`: see `cardea can-i`");
-  const std::string many = reason(
-      {a, policy("b", R"({"effect":"Allow","expression":"object.b == 1"})"),
-       policy("c", cat(R"({"effect":"Allow","expression":"object.c == ')", std::string(300, 'x'),
-                       R"('"})"))});
-  EXPECT_NE(many.find(", and 1 more: see `cardea can-i`"), std::string::npos) << many;
-  EXPECT_LT(many.size(), 600U);
-}
-
 TEST(Access, APolicyCanAllowAListByWhatItSelects) {
   Index index = index_of({policy("dev", R"({"effect":"Allow","rules":[{"verbs":["list","watch"],
       "apiGroups":[""],"resources":["pods"]}],"expression":"request.labelSelector.requirements)"
