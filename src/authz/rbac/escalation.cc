@@ -40,36 +40,24 @@ Holdings holdings_of(const RoleTable& policy, const User& user, std::string_view
   return out;
 }
 
-// The verbs for whole objects that a permission on fields is less than. nullopt: it is none, or it
-// is excluded.
-std::optional<PolicyRule> whole_of(const PolicyRule& rule, const MoreHoldings& more) {
+// Whether a rule that no rule of RBAC covers is held all the same.
+bool holds(const std::vector<PolicyRule>& held, const PolicyRule& rule, const MoreHoldings& more) {
+  if (more.gives(rule)) return true;
   constexpr std::string_view kGate = "granular", kPrefix = "granular:";
-  if (rule.resources.empty()) return std::nullopt;
   std::vector<std::string> whole{"update", "patch"};
   for (const std::string& verb : rule.verbs) {
     if (verb == kGate) continue;
-    if (!verb.starts_with(kPrefix)) return std::nullopt;
+    if (!verb.starts_with(kPrefix)) return false;
     for (const std::string& group : rule.api_groups)
       for (const std::string& resource : rule.resources)
-        if (more.is_excluded(group, resource.substr(0, resource.find('/')), verb))
-          return std::nullopt;
+        if (more.is_excluded(group, resource.substr(0, resource.find('/')), verb)) return false;
     // With these an object gets its name.
     if (verb == "granular:identity" || verb == "granular:metadata") whole.emplace_back("create");
   }
-  return PolicyRule{whole, rule.api_groups, rule.resources, rule.resource_names, {}};
-}
-
-// Removes what the writer may give away besides the rules of RBAC.
-void remove_held(const std::vector<PolicyRule>& held, const MoreHoldings& more,
-                 std::vector<PolicyRule>& missing) {
-  std::vector<PolicyRule> instead;  // what would be enough for those that stay
-  std::erase_if(missing, [&](const PolicyRule& rule) {
-    const std::optional<PolicyRule> whole = whole_of(rule, more);
-    std::vector<PolicyRule> lacking = whole ? missing_rules(held, {*whole}) : std::vector{rule};
-    instead.insert(instead.end(), lacking.begin(), lacking.end());
-    return lacking.empty();
-  });
-  if (!missing.empty() && (more.gives(missing) || more.gives(instead))) missing.clear();
+  if (rule.resources.empty()) return false;
+  auto missing = missing_rules(held,
+                               {{whole, rule.api_groups, rule.resources, rule.resource_names, {}}});
+  return std::ranges::all_of(missing, more.gives);
 }
 
 // Without what is empty: nothing and an empty list mean the same.
@@ -134,7 +122,7 @@ std::optional<EscalationRefusal> check_escalation(const RoleTable& policy, const
   }
   Holdings held = holdings_of(policy, g.user, g.namespace_name, g.resource);
   auto missing = missing_rules(held.rules, wanted);
-  remove_held(held.rules, more, missing);
+  std::erase_if(missing, [&](const PolicyRule& rule) { return holds(held.rules, rule, more); });
   if (!missing.empty())
     return EscalationRefusal{EscalationRefusal::Kind::kForbidden,
                              escalation_text(g.user, std::move(missing), held.errors)};

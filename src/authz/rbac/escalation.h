@@ -48,11 +48,8 @@ struct MoreHoldings {
   // the others; those with which objects can be created need `create` as well.
   std::function<bool(std::string_view group, std::string_view resource, std::string_view verb)>
       is_excluded = [](auto, auto, auto) { return true; };
-  // Whether another authorizer gives the writer all permissions of these rules. Asked at most
-  // twice for a write, because it may take long.
-  std::function<bool(const std::vector<PolicyRule>& rules)> gives = [](const auto&) {
-    return false;
-  };
+  // Whether another authorizer gives the writer all permissions of a rule.
+  std::function<bool(const PolicyRule& rule)> gives = [](const auto&) { return false; };
 };
 std::optional<EscalationRefusal> check_escalation(const RoleTable& policy, const Grant& grant,
                                                   const MoreHoldings& more = {});

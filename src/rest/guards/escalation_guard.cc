@@ -56,14 +56,11 @@ authz::rbac::MoreHoldings more_holdings(const Call& call) {
   for (const auto& authorizer : call.services.authorizer.get()->authorizers()) {
     const auto* documents = dynamic_cast<const policy::PolicyAuthorizer*>(authorizer.get());
     if (!documents) continue;
-    out.gives = [&call, documents,
-                 index = documents->documents().get()](const std::vector<PolicyRule>& rules) {
-      if (rules.size() > policy::kMostRules) return false;
-      std::vector<policy::Rule> wanted;
-      for (const PolicyRule& rule : rules) wanted.push_back(in_words_of_policy(rule));
+    out.gives = [&call, documents, index = documents->documents().get()](const PolicyRule& rule) {
       const std::string& space = call.info.namespace_name;
       return !policy::first_missing(*index, call.user, space.empty() ? index->master() : space,
-                                    wanted, documents->surroundings().kinds, index->groups());
+                                    {in_words_of_policy(rule)}, documents->surroundings().kinds,
+                                    index->groups());
     };
   }
   return out;
