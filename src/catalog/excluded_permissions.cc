@@ -20,10 +20,10 @@ bool excludes_permission(const Catalog& catalog, std::string_view group, std::st
   std::string_view name = verb.substr(verb.find(':') + 1);
   name = name.substr(0, name.find('('));
   for (const Group& g : catalog.all_groups()) {
-    if (group != "*" && g.name != group) continue;
+    if (g.name != group) continue;
     for (const Version& version : g.versions)
       for (const Resource* r : version.resources)
-        if ((resource == "*" || r->name == resource) && excludes(*r, name)) return true;
+        if (r->name == resource && excludes(*r, name)) return true;
   }
   return false;
 }

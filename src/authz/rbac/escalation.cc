@@ -1,7 +1,5 @@
 #include "authz/rbac/escalation.h"
 
-#include <algorithm>
-
 #include "authz/rbac/covers.h"
 #include "authz/rbac/rbac_authorizer.h"
 
@@ -38,26 +36,6 @@ Holdings holdings_of(const RoleTable& policy, const User& user, std::string_view
       out.rules.insert(out.rules.end(), role->rules().begin(), role->rules().end());
   out.errors = aggregate(policy.errors_for(user, namespace_name, resource));
   return out;
-}
-
-// Whether a rule that no rule of RBAC covers is held all the same.
-bool holds(const std::vector<PolicyRule>& held, const PolicyRule& rule, const MoreHoldings& more) {
-  if (more.gives(rule)) return true;
-  constexpr std::string_view kGate = "granular", kPrefix = "granular:";
-  std::vector<std::string> whole{"update", "patch"};
-  for (const std::string& verb : rule.verbs) {
-    if (verb == kGate) continue;
-    if (!verb.starts_with(kPrefix)) return false;
-    for (const std::string& group : rule.api_groups)
-      for (const std::string& resource : rule.resources)
-        if (more.is_excluded(group, resource.substr(0, resource.find('/')), verb)) return false;
-    // With these an object gets its name.
-    if (verb == "granular:identity" || verb == "granular:metadata") whole.emplace_back("create");
-  }
-  if (rule.resources.empty()) return false;
-  auto missing = missing_rules(held,
-                               {{whole, rule.api_groups, rule.resources, rule.resource_names, {}}});
-  return std::ranges::all_of(missing, more.gives);
 }
 
 // Without what is empty: nothing and an empty list mean the same.
@@ -101,8 +79,7 @@ std::optional<Attributes> exemption(const Grant& g) {
   return a;
 }
 
-std::optional<EscalationRefusal> check_escalation(const RoleTable& policy, const Grant& g,
-                                                  const MoreHoldings& more) {
+std::optional<EscalationRefusal> check_escalation(const RoleTable& policy, const Grant& g) {
   std::vector<PolicyRule> wanted;
   if (is_binding(g)) {
     const Value& ref = g.object["roleRef"];
@@ -121,9 +98,7 @@ std::optional<EscalationRefusal> check_escalation(const RoleTable& policy, const
     wanted = read_rules(g.object["rules"]);
   }
   Holdings held = holdings_of(policy, g.user, g.namespace_name, g.resource);
-  auto missing = missing_rules(held.rules, wanted);
-  std::erase_if(missing, [&](const PolicyRule& rule) { return holds(held.rules, rule, more); });
-  if (!missing.empty())
+  if (auto missing = missing_rules(held.rules, wanted); !missing.empty())
     return EscalationRefusal{EscalationRefusal::Kind::kForbidden,
                              escalation_text(g.user, std::move(missing), held.errors)};
   // An aggregation includes all roles that match it later.

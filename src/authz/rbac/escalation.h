@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,19 +39,7 @@ struct EscalationRefusal {
   Kind kind;
   std::string text;
 };
-
-// What the writer may give away besides the rules of RBAC that the writer holds.
-struct MoreHoldings {
-  // Whether a permission on fields (`granular:label(x)`) is excluded from whole objects, for any
-  // object of a group and resource, which may be `*`. A writer with `update` and `patch` gives away
-  // the others; those with which objects can be created need `create` as well.
-  std::function<bool(std::string_view group, std::string_view resource, std::string_view verb)>
-      is_excluded = [](auto, auto, auto) { return true; };
-  // Whether another authorizer gives the writer all permissions of a rule.
-  std::function<bool(const PolicyRule& rule)> gives = [](const auto&) { return false; };
-};
-std::optional<EscalationRefusal> check_escalation(const RoleTable& policy, const Grant& grant,
-                                                  const MoreHoldings& more = {});
+std::optional<EscalationRefusal> check_escalation(const RoleTable& policy, const Grant& grant);
 // The permissions that the write gives: the rules of the role, or of the role of a binding.
 // Empty where the role does not exist.
 std::vector<PolicyRule> granted_by(const RoleTable& policy, const Grant& grant);

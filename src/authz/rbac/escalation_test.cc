@@ -48,49 +48,6 @@ TEST_F(Escalation, LetsOneGiveAwayWhatOneHas) {
   EXPECT_EQ(refusal("roles", R"({})"), "");
 }
 
-TEST_F(Escalation, WhoWritesWholeObjectsGivesAwayTheirFields) {
-  policy_.set_role("ns", "writer",
-                   {{{"update", "patch"}, {""}, {"pods", "pods/status"}, {}, {}},
-                    {{"update"}, {""}, {"secrets"}, {}, {}},
-                    {{"update", "patch"}, {""}, {"services"}, {"s"}, {}}});
-  policy_.add_binding("ns", "w", parsed(R"({"roleRef": {"kind": "Role", "name": "writer"},
-                "subjects": [{"kind": "User", "name": "alice"}]})"));
-  MoreHoldings more;
-  more.is_excluded = [](std::string_view, std::string_view resource, std::string_view verb) {
-    return resource == "pods" && verb == "granular:nodeAssignment";
-  };
-  auto gives = [&](std::string_view verb, std::string_view resource, const char* names = "[]") {
-    json::Value o = parsed(cat(R"({"rules":[{"verbs":[")", verb,
-                               R"("],"apiGroups":[""],"resources":[")", resource,
-                               R"("],"resourceNames":)", names, "}]}"));
-    auto refused = check_escalation(policy_,
-                                    {.user = alice_,
-                                     .resource = "roles",
-                                     .namespace_name = "ns",
-                                     .request_name = "",
-                                     .object = o},
-                                    more);
-    return !refused;
-  };
-  EXPECT_TRUE(gives("granular", "pods"));
-  EXPECT_TRUE(gives("granular:label(app)", "pods"));
-  EXPECT_TRUE(gives("granular:condition(Ready)", "pods/status"));
-  EXPECT_TRUE(gives("granular:labels", "services", R"(["s"])"));
-  EXPECT_FALSE(gives("granular:labels", "services")) << "of one object";
-  EXPECT_FALSE(gives("granular:nodeAssignment", "pods")) << "excluded";
-  EXPECT_FALSE(gives("granular:data", "secrets")) << "without patch";
-  EXPECT_FALSE(gives("granular:labels", "configmaps"));
-  EXPECT_FALSE(gives("granular:labels", "*"));
-  EXPECT_FALSE(gives("create", "pods"));
-  for (const char* name : {"granular:identity", "granular:metadata"})
-    EXPECT_FALSE(gives(name, "pods")) << "creates objects: " << name;
-  policy_.set_role("ns", "writer", {{{"create", "update", "patch"}, {""}, {"pods"}, {}, {}}});
-  EXPECT_TRUE(gives("granular:identity", "pods"));
-  // Nothing is known about what is excluded.
-  more = {};
-  EXPECT_FALSE(gives("granular:label(app)", "pods"));
-}
-
 TEST_F(Escalation, TellsWhatIsMissingCompactedAndSorted) {
   EXPECT_EQ(
       refusal(
