@@ -49,7 +49,14 @@ std::size_t refusal_reason(std::string_view text) {
 
 std::string without_claims(std::string text) {
   // What Kubernetes' words put before what a token says.
-  constexpr std::string_view kBefore[] = {" got [", " got \"", ", got ", ". Got = "};
+  constexpr std::string_view kBefore[] = {" got [",
+                                          " got \"",
+                                          ", got ",
+                                          ". Got = ",
+                                          ": Get \"",
+                                          " endpoint \"",
+                                          "untrusted issuer ",
+                                          "resulted in error: "};
   for (const std::string_view before : kBefore)
     if (const std::size_t at = text.find(before); at != text.npos) text.resize(at);
   return text;

@@ -2,15 +2,18 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
+
 namespace cardea::catalog {
 namespace {
 
 bool excludes(const Resource& r, std::string_view permission) {
   return r.permissions->has_excluded() &&
-         std::ranges::any_of(
-             r.permissions->list(), [&](const schema::PermissionTree::Listed& listed) {
-               return listed.permission->excluded && listed.permission->name == permission;
-             });
+         std::ranges::any_of(r.permissions->list(),
+                             [&](const schema::PermissionTree::Listed& listed) {
+                               return listed.permission->excluded &&
+                                      equals_ignoring_case(listed.permission->name, permission);
+                             });
 }
 
 }  // namespace

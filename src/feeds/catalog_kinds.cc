@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "authz/namespace_policy/words.h"
 #include "authz/rbac/hash.h"
 #include "base/strings.h"
 #include "catalog/excluded_permissions.h"
@@ -128,7 +129,10 @@ std::shared_ptr<const schema::Schema> CatalogKinds::schema_of(std::string_view g
 bool CatalogKinds::is_excluded(std::string_view group, std::string_view resource,
                                std::string_view verb) const {
   if (!uncovered_) return false;
-  if (uncovered_->get()->verbs.verbs.contains(verb)) return true;
+  // Rules match the names of permissions in any case: so does what is excluded from them.
+  const auto sets = uncovered_->get();
+  for (const auto& excluded : sets->verbs.verbs)
+    if (authz::namespace_policy::same_verb(excluded, verb)) return true;
   const std::shared_ptr<const catalog::Catalog> now = catalog_.get();
   return now && catalog::excludes_permission(*now, group, resource, verb);
 }

@@ -111,6 +111,8 @@ void Attempt::begin(std::size_t mode) {
 void Attempt::ask_next() {
   for (;;) {
     Step step = step_of(at_);
+    if (step == Step::kExtras)  // a key without values has nothing to ask for
+      while (at_.key != asked_.extra.end() && at_.key->second.empty()) ++at_.key;
     if (step == Step::kEnd) {
       is_allowed_ = true;
       question_.reset();

@@ -83,6 +83,15 @@ TEST(ImpersonationPlan, SaysWhatNoConstrainedModeMayAskFor) {
   EXPECT_TRUE(modes[1].is_allowed());
 }
 
+TEST(ImpersonationPlan, AKeyWithoutValuesAsksForNothing) {
+  auto modes = planned(chain_of([](const Attributes&) { return Decision::allow(); }),
+                       {.name = "jane", .extra = {{"a.io/k", {}}, {"a.io/l", {"v"}}}});
+  ASSERT_EQ(modes.size(), 2u);
+  EXPECT_EQ(modes[0].flaw, "impersonating empty values in extra is not allowed");
+  EXPECT_THAT(shown(modes[1]),
+              ElementsAre("impersonate users jane yes", "impersonate userextras/a.io/l v yes"));
+}
+
 TEST(ImpersonationPlan, AnErrorIsNeverAnAllow) {
   auto broken = [](const Attributes&) { return Decision::no_opinion("", "out of order"); };
   for (const PlannedMode& mode : planned(chain_of(broken), {.name = "jane"}))

@@ -193,19 +193,11 @@ def nobody_gives_away_what_they_lack(w):
     w.refused("Hubert", "POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/hammer/rolebindings", {
         "metadata": {"name": "mine"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "Hubert"}]})
-    # What policy gives them they pass on by RBAC too, counted exactly.
+    # Nor do they write RBAC roles of what policy gives them, in whichever words.
     rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/hammer/"
-    for name, group, resource, verbs, answer in (
-            ("pod-readers", "", "pods", ["get", "list"], w.allowed), ("labellers", "", "pods", ["granular", "granular:labels"], w.allowed),
-            ("containers", "authorization.openshift.io", "policies", ["get"], w.allowed), ("makers", "authorization.openshift.io", "policies", ["create"], w.refused),
-            ("all", "", "pods", ["*"], w.refused)):
-        answer("Hubert", "POST", rbac + "roles", {"metadata": {"name": name}, "rules": [{"apiGroups": [group], "resources": [resource], "verbs": verbs}]})
-    for space, answer in (("hammer", w.allowed), ("anvil", w.refused)):
-        answer("Hubert", "POST", rbac.replace("hammer", space) + "rolebindings", {
-            "metadata": {"name": "pod-readers"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "pod-readers"},
-            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "Mallory"}]})
-    w.allowed("Mallory", "GET", "/api/v1/namespaces/hammer/pods")
-    w.allowed("Hubert", "DELETE", rbac + "rolebindings/pod-readers")
+    for name, rule in (("all", {"resources": ["pods"], "verbs": ["*"]}), ("nameless", {"resources": ["*"], "resourceNames": [""], "verbs": ["list", "create"]}),
+                       ("dashed", {"resources": ["secrets", "-secrets"], "verbs": ["get", "-get"]})):
+        w.refused("Hubert", "POST", rbac + "roles", {"metadata": {"name": name}, "rules": [{"apiGroups": [""], **rule}]})
     # A user who may write roles may still not deny.
     w.allowed("Hubert", "POST", API + "hammer/roles", {"kind": "role", "name": "roleWriter", "rules": [
         {"verbs": ["create", "get"], "resourceKinds": ["roles"]}, {"verbs": ["get"], "resourceKinds": ["pods"]}]})

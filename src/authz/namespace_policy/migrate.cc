@@ -408,6 +408,10 @@ Texts parts_expressions(const Texts& verbs, const Texts& kinds, const KindNames*
     if (kind != "*" && kind.find('/') == std::string::npos) whole.push_back(kind);
   if (whole.empty()) return {};
   Texts parts{R"(request.subresource != "")", kinds_expression(whole, true, names)};
+  Texts no = negated(verbs);
+  std::erase_if(no, [](const std::string& word) { return verb_number(word) >= 0; });
+  if (!no.empty())  // `-attach` leaves pods/attach out
+    parts.push_back(cat("!(request.subresource in ", json::print(list_of(no)), ")"));
   if (!has(verbs, "*")) {
     for (const std::string& v : positive(verbs))
       if (v != "create" && v != "permission-request" && !is_stream_word(v))
@@ -415,7 +419,8 @@ Texts parts_expressions(const Texts& verbs, const Texts& kinds, const KindNames*
     if (verbs_of_parts.empty()) return {};
     parts.push_back(verbs_expression(verbs_of_parts, false));
     parts.emplace_back(R"(request.subresource != "proxy" && !(request.resource == "pods" && )"
-                       R"(request.subresource in ["exec", "attach", "portforward", "log"]))");
+                       R"(request.subresource in ["exec", "attach", "portforward", "log", )"
+                       R"("ephemeralcontainers"]))");
   }
   return {cat("(", all_of(parts), ")")};
 }

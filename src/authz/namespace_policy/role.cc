@@ -190,15 +190,18 @@ bool CompiledRole::has_kind(const Head& h, const RequestWords& request, bool of_
 
 bool CompiledRole::has_verb_for_part(const Head& h, const RequestWords& request) const {
   if (request.attributes.subresource.empty() || leaves_out_verb(h, request)) return false;
+  auto is_named = [&](std::uint32_t from, std::uint32_t to) {
+    return std::ranges::any_of(texts_.begin() + from, texts_.begin() + to,
+                               [&](const std::string& word) {
+                                 return equals_ignoring_case(word, request.attributes.subresource);
+                               });
+  };
+  if (is_named(h.verbs_end, h.negated_verbs_end)) return false;  // `-attach`
   if ((h.any_verb || !request.is_act()) && has_verb(h, request)) return true;
   const std::uint64_t words = request.attributes.api_group.empty() ? kExecWord | kProxyWord
                                                                    : kProxyWord;
   if ((h.verbs_yes & request.verb_bits & words) != 0) return true;
-  return is_stream_of_pods(request.attributes) &&
-         std::ranges::any_of(texts_.begin() + h.begin, texts_.begin() + h.verbs_end,
-                             [&](const std::string& word) {
-                               return equals_ignoring_case(word, request.attributes.subresource);
-                             });
+  return is_stream_of_pods(request.attributes) && is_named(h.begin, h.verbs_end);
 }
 
 bool CompiledRole::leaves_out(std::size_t rule, const RequestWords& request) const {

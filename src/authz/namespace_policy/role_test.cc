@@ -64,6 +64,7 @@ TEST(CompiledRole, TheVerbsOfAKindAreNotThoseOfWhatHappensThere) {
     EXPECT_FALSE(reaches(all, "pods", "create", "pods", part)) << part;
   for (const char* part : {"exec", "attach", "portforward", "proxy", "log"})
     EXPECT_FALSE(reaches(all, "pods", "get", "pods", part)) << part;
+  EXPECT_FALSE(reaches(all, "pods", "patch", "pods", "ephemeralcontainers"));
   EXPECT_FALSE(reaches(all, "serviceaccounts", "create", "serviceaccounts", "token"));
   EXPECT_FALSE(reaches(all, "nodes", "get", "nodes", "proxy"));
   // Who names the part means it.
@@ -79,6 +80,9 @@ TEST(CompiledRole, AStreamOfAKindIsAVerb) {
     EXPECT_FALSE(reaches({part}, "secrets", "create", "pods", part)) << part;
     EXPECT_FALSE(reaches({part}, "pods", "create", "pods", "eviction")) << part;
   }
+  for (const char* part : {"attach", "portforward", "log"})
+    EXPECT_FALSE(reaches({"*", std::string("-") + part}, "pods", "get", "pods", part)) << part;
+  EXPECT_TRUE(reaches({"*", "-attach"}, "pods", "get", "pods", "portforward"));
   EXPECT_TRUE(reaches({"log"}, "pods", "get", "pods", "log"));
   EXPECT_TRUE(reaches({"proxy"}, "services", "update", "services", "proxy"));
   EXPECT_FALSE(reaches({"exec"}, "pods", "create", "pods", "attach"));

@@ -150,7 +150,9 @@ bool RequestWords::is_excluded() const {
 }
 
 bool RequestWords::is_act() const {
-  constexpr std::string_view kStreamsOfPods[] = {"exec", "attach", "portforward", "log"};
+  // An ephemeral container runs in the pod of somebody else, as a command of exec does.
+  constexpr std::string_view kStreamsOfPods[] = {"exec", "attach", "portforward", "log",
+                                                 "ephemeralcontainers"};
   const std::string_view part = attributes.subresource;
   return (verb_bits & kCreate) != 0 || equals_ignoring_case(part, "proxy") ||
          (equals_ignoring_case(attributes.resource, "pods") &&

@@ -53,6 +53,13 @@ TEST(Libraries, AnAmountBecomesADoubleAsInGo) {
             "true");
 }
 
+TEST(Libraries, AnAmountThatNoTextCanSayIsAnError) {
+  EXPECT_EQ(value(R"(quantity("100e1000").add(0))"), "error: the amount is too large");
+  EXPECT_EQ(value(R"(quantity("0").sub(quantity("100e1000")))"), "error: the amount is too large");
+  EXPECT_EQ(value(R"(quantity("1e-9999999999").isLessThan(quantity("1")))"), "true");
+  EXPECT_EQ(value(R"(quantity("1.5e-2147483648").asApproximateFloat() < 1.0)"), "true");
+}
+
 TEST(Libraries, ATextWithoutCharactersHasOneEmptyMatch) {
   EXPECT_EQ(value(R"(url("https://h/").getPort().findAll(".*"))"), R"([""])");
   EXPECT_EQ(value(R"("".findAll("^"))"), R"([""])");

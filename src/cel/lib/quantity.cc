@@ -50,10 +50,14 @@ Suffix read_suffix(std::string_view text) {
   if (text.size() == 2 && text[1] == 'i')
     return {true, 10 * (static_cast<int>(std::string_view("KMGTPE").find(text[0])) + 1)};
   if (text.size() == 1) return {false, 3 * static_cast<int>(kDecimal.find(text[0])) - 9};
-  int exponent = 0;
-  if (text.size() > 1)
-    std::from_chars(text.data() + (text[1] == '+' ? 2 : 1), text.data() + text.size(), exponent);
-  return {false, exponent};
+  constexpr std::int64_t kLeast = -100'000, kMost = 1'000;  // what can be parsed lies between
+  std::int64_t exponent = 0;
+  if (text.size() > 1) {
+    const char* from = text.data() + (text[1] == '+' ? 2 : 1);
+    auto [end, error] = std::from_chars(from, text.data() + text.size(), exponent);
+    if (error == std::errc::result_out_of_range) exponent = *from == '-' ? kLeast : kMost;
+  }
+  return {false, static_cast<int>(std::clamp(exponent, kLeast, kMost))};
 }
 
 // Kubernetes' form of an amount that can be parsed: 64 bits if the digits are sure to fit,
@@ -168,7 +172,13 @@ Amount small_operand(const Value& v) {
 // binary amounts.
 Value made(Frame& f, const Quantity& q, const Amount& form) {
   std::string text = q.print();
-  if (*Quantity::parse(text) != q) text = q.print_exponent();
+  auto again = Quantity::parse(text);
+  if (again && *again != q) {
+    text = q.print_exponent();
+    again = Quantity::parse(text);
+  }
+  // INVARIANT: the text of an Amount can be parsed. A sum may have an exponent that cannot.
+  if (!again) return f.error("the amount is too large");
   return made(f, text, form);
 }
 Value add(Frame& f, Args a, std::size_t) {

@@ -36,6 +36,9 @@ Result<void> check_impersonation(const Call& call, const Value& review) {
         json::invalid("spec.user", "", "at least one of user or group must be specified"));
   if (spec["impersonate"]["user"].as_string().empty())
     errors.push_back(json::required("spec.impersonate.user"));
+  for (const json::Member& m : spec["impersonate"]["extra"].members())
+    if (m.value.empty())
+      errors.push_back(json::required(cat("spec.impersonate.extra[", m.key(), "]")));
   if (std::size_t parts = parts_of(spec["impersonate"]); parts > kMostImpersonatedParts)
     errors.push_back(
         json::too_many("spec.impersonate", static_cast<int>(parts), kMostImpersonatedParts));

@@ -389,13 +389,23 @@ bool is_prefix(const schema::FieldPath& a, const schema::FieldPath& b) {
   return a.size() <= b.size() && std::equal(a.begin(), a.end(), b.begin());
 }
 
+Task<bool> may_write(Call& call, const schema::FieldSet& fields) {
+  const schema::ChangedFields& changes = *call.open.fields().changed;
+  const auto uncovered = call.services.field_permissions->uncovered();
+  const Marker marker = call.open.is_granular() ? Marker::kGranular : Marker::kRegular;
+  const schema::Demands demands = schema::demands_of(fields, changes, *call.resource->permissions,
+                                                     uncovered->verbs);
+  FieldJudge judge(demands, marker, call.open.fields().answers);
+  bool covered = co_await ask_all(call, judge, changes);
+  co_return covered;
+}
+
 // The fields of a set that the caller may not write. Those that the request changes were judged.
 Task<schema::FieldSet> not_permitted(Call& call, schema::FieldSet fields) {
   constexpr std::size_t kMostPaths = 1000;  // that are looked at one by one
   const schema::ChangedFields& changes = *call.open.fields().changed;
   std::vector<schema::FieldPath> paths, changed;
   fields.for_each([&](const schema::FieldPath& p) { paths.push_back(p); });
-  if (paths.size() > kMostPaths) co_return fields;
   changes.leaves().for_each([&](const schema::FieldPath& p) { changed.push_back(p); });
   std::ranges::sort(changed);
   auto is_judged = [&](const schema::FieldPath& path) {
@@ -403,17 +413,16 @@ Task<schema::FieldSet> not_permitted(Call& call, schema::FieldSet fields) {
     return (at != changed.end() && is_prefix(path, *at)) ||
            (at != changed.begin() && is_prefix(*std::prev(at), path));
   };
-  const auto uncovered = call.services.field_permissions->uncovered();
-  const Marker marker = call.open.is_granular() ? Marker::kGranular : Marker::kRegular;
-  schema::FieldSet out;
+  std::erase_if(paths, is_judged);
+  schema::FieldSet all, out;
+  for (const schema::FieldPath& path : paths) all.insert(path);
+  bool is_all_covered = co_await may_write(call, all);
+  if (is_all_covered) co_return out;
+  if (paths.size() > kMostPaths) co_return all;
   for (const schema::FieldPath& path : paths) {
-    if (is_judged(path)) continue;
     schema::FieldSet one;
     one.insert(path);
-    const schema::Demands demands = schema::demands_of(one, changes, *call.resource->permissions,
-                                                       uncovered->verbs);
-    FieldJudge judge(demands, marker, call.open.fields().answers);
-    bool covered = co_await ask_all(call, judge, changes);
+    bool covered = co_await may_write(call, one);
     if (!covered) out.insert(path);
   }
   co_return out;
