@@ -1,5 +1,6 @@
 #include "rest/reviews/admit_review.h"
 
+#include "authz/access_review.h"
 #include "rest/verbs/body.h"
 #include "rest/verbs/request_match.h"
 #include "rest/write/write.h"
@@ -25,6 +26,16 @@ Task<Result<json::Value>> admit_review(Call& call, ReviewRules rules) {
   take_warnings(call, review);
   if (!admitted) co_return fail(admitted.error());
   co_return std::move(review.object);
+}
+
+json::FieldErrors errors_about_user(const json::Value& spec) {
+  json::FieldErrors errors = authz::validate_question(spec, "spec");
+  for (json::FieldError& e : authz::validate_selectors(spec, "spec"))
+    errors.push_back(std::move(e));
+  if (spec["user"].as_string().empty() && spec["groups"].empty())
+    errors.push_back(
+        json::invalid("spec.user", "", "at least one of user or group must be specified"));
+  return errors;
 }
 
 }  // namespace cardea::rest

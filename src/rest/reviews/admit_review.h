@@ -1,5 +1,6 @@
 #pragma once
 #include "base/task.h"
+#include "json/field_error.h"
 #include "rest/call.h"
 #include "rest/verbs/options.h"
 
@@ -16,5 +17,8 @@ struct ReviewRules {
 // Takes the review in the body of a request to where it may be answered: decoded, in the namespace
 // of the request, admitted, valid. It is not stored.
 Task<Result<json::Value>> admit_review(Call& call, ReviewRules rules = {});
+
+// What is wrong with the spec of a review that asks about a request of a user.
+json::FieldErrors errors_about_user(const json::Value& spec);
 
 }  // namespace cardea::rest

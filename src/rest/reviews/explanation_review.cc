@@ -27,12 +27,7 @@ std::string_view answer_word(Decision::Kind kind) {
 
 Result<void> check_explanation(const Call& call, const Value& review) {
   const Value& spec = review["spec"];
-  json::FieldErrors errors = authz::validate_question(spec, "spec");
-  for (json::FieldError& e : authz::validate_selectors(spec, "spec"))
-    errors.push_back(std::move(e));
-  if (spec["user"].as_string().empty() && spec["groups"].empty())
-    errors.push_back(
-        json::invalid("spec.user", "", "at least one of user or group must be specified"));
+  json::FieldErrors errors = errors_about_user(spec);
   if (errors.empty()) return {};
   return fail(json::invalid_object(call.resource->group, call.resource->kind, "", errors));
 }

@@ -28,12 +28,7 @@ std::size_t parts_of(const Value& user) {
 
 Result<void> check_impersonation(const Call& call, const Value& review) {
   const Value& spec = review["spec"];
-  json::FieldErrors errors = authz::validate_question(spec, "spec");
-  for (json::FieldError& e : authz::validate_selectors(spec, "spec"))
-    errors.push_back(std::move(e));
-  if (spec["user"].as_string().empty() && spec["groups"].empty())
-    errors.push_back(
-        json::invalid("spec.user", "", "at least one of user or group must be specified"));
+  json::FieldErrors errors = errors_about_user(spec);
   if (spec["impersonate"]["user"].as_string().empty())
     errors.push_back(json::required("spec.impersonate.user"));
   for (const json::Member& m : spec["impersonate"]["extra"].members())
