@@ -107,8 +107,8 @@ Result<void> add_webhook(const AuthenticationParts& parts,
   if (o.webhook_config_file.empty()) return {};
   auto upstream = upstream::read_kubeconfig(o.webhook_config_file);
   if (!upstream) return fail(upstream.error());
-  auto client = upstream::WebhookClient::make(parts.loop, parts.dialer, std::move(*upstream), {},
-                                              &parts.files);
+  auto client = upstream::WebhookClient::make(parts.loop, *parts.ways.webhooks,
+                                              std::move(*upstream), {}, &parts.files);
   if (!client) return fail(client.error());
   list.push_back(authn::webhook_authenticator(
       std::move(*client),
@@ -192,7 +192,8 @@ Result<Authentication> make_authentication(const AuthenticationParts& parts) {
   if (auto ok = add_static_tokens(parts, audiences, list); !ok) return fail(ok.error());
   auto jwt = make_jwt_authentication(
       o, {.loop = parts.loop,
-          .dialer = parts.dialer,
+          .dialer = *parts.ways.issuers,
+          .egress = parts.ways.egress(),
           .clock = parts.clock,
           .log = parts.log,
           .audiences = audiences,

@@ -7,12 +7,12 @@
 #include "app/data_directory.h"
 #include "app/jwt_authentication.h"
 #include "app/options.h"
+#include "app/ways.h"
 #include "authn/authenticator.h"
 #include "authn/service_account/tokens.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "net/dialer.h"
 #include "net/file_watch.h"
 #include "net/loop.h"
 #include "net/tls.h"
@@ -28,7 +28,7 @@ struct AuthenticationParts {
   const Clock& clock;
   Random& random;
   net::Loop& loop;  // the loop on which other servers are called
-  net::Dialer& dialer;
+  const Ways& ways;
   net::FileWatch& files;
   const Log& log;
 };

@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "base/strings.h"
 #include "json/parse.h"
-#include "net/dialer.h"
 #include "net/loop.h"
+#include "upstream/proxy_environment.h"
 
 namespace cardea::app {
 
@@ -79,8 +79,9 @@ std::string discovery_url(const authn::IssuerConfig& issuer) {
 // The issuer's published keys.
 Result<std::string> fetch_keys(const authn::IssuerConfig& issuer) {
   net::Loops loops{1};
-  net::Dialer dialer;
-  auto fetcher = authn::make_fetcher(loops.at(0), dialer, issuer.certificate_authority);
+  auto dialer = upstream::dialer_of_environment();
+  if (!dialer) return fail(dialer.error());
+  auto fetcher = authn::make_fetcher(loops.at(0), **dialer, issuer.certificate_authority);
   if (!fetcher) return fail(fetcher.error());
   auto text = get(**fetcher, discovery_url(issuer));
   if (!text) return fail(text.error());

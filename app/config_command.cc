@@ -15,6 +15,7 @@
 #include "base/strings.h"
 #include "json/yaml.h"
 #include "json/yaml_lines.h"
+#include "upstream/egress.h"
 
 namespace cardea::app {
 namespace {
@@ -65,6 +66,11 @@ Problems check_admission(const std::string& file, const std::string& text) {
   return read ? Problems{} : problem_of(read.error());
 }
 
+Problems check_egress(const std::string&, const std::string& text) {
+  auto egress = upstream::parse_egress(text, read_input);
+  return egress ? Problems{} : problem_of(egress.error());
+}
+
 Problems check_encryption(const std::string&, const std::string&) {
   return {{"", "this server does not encrypt what it stores, and refuses such a file"}};
 }
@@ -79,6 +85,7 @@ constexpr Kind kKinds[] = {
     {"apiserver.config.k8s.io", "AuthorizationConfiguration", check_authorization},
     {"apiserver.config.k8s.io", "AdmissionConfiguration", check_admission},
     {"apiserver.config.k8s.io", "EncryptionConfiguration", check_encryption},
+    {"apiserver.k8s.io", "EgressSelectorConfiguration", check_egress},
     {"audit.k8s.io", "Policy", check_audit},
 };
 

@@ -53,6 +53,7 @@ Result<JwtAuthentication> make_jwt_authentication(const AuthenticationOptions& o
   made.metrics = std::make_unique<authn::AuthenticationMetrics>(parts.server_id);
   authn::IssuerParts issuer_parts{.loop = parts.loop,
                                   .dialer = parts.dialer,
+                                  .egress = parts.egress,
                                   .clock = parts.clock,
                                   .metrics = *made.metrics,
                                   .log = parts.log.lines(LogLevel::kWarning),

@@ -15,6 +15,7 @@ namespace cardea::app {
 struct JwtParts {
   net::Loop& loop;
   net::Dialer& dialer;
+  authn::EgressDialers egress;
   const Clock& clock;
   const Log& log;
   std::vector<std::string> audiences;        // of this server

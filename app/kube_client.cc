@@ -8,7 +8,9 @@
 #include "http/url.h"
 #include "json/parse.h"
 #include "json/print.h"
+#include "upstream/egress.h"
 #include "upstream/endpoint_client.h"
+#include "upstream/proxy_environment.h"
 
 namespace cardea::app {
 
@@ -91,15 +93,20 @@ Result<std::unique_ptr<KubeClient>> KubeClient::make(const ServerChoice& choice)
   if (!upstream) return fail(upstream.error());
   auto tls = net::TlsClient::make(upstream->tls);
   if (!tls) return fail(tls.error());
-  return std::unique_ptr<KubeClient>(new KubeClient(std::move(*upstream), *tls, choice));
+  Result<std::unique_ptr<net::Dialer>> dialer = upstream::dialer_through(upstream->proxy);
+  if (!upstream->proxy) dialer = upstream::dialer_of_environment();
+  if (!dialer) return fail(dialer.error());
+  return std::unique_ptr<KubeClient>(
+      new KubeClient(std::move(*upstream), *tls, std::move(*dialer), choice));
 }
 
 KubeClient::KubeClient(upstream::Endpoint upstream, std::shared_ptr<const net::TlsClient> tls,
-                       const ServerChoice& choice)
+                       std::unique_ptr<net::Dialer> dialer, const ServerChoice& choice)
     : upstream_(std::move(upstream)),
       for_user_(impersonation_of(choice)),
       base_(upstream_.server),
-      client_(loops_.at(0), dialer_, std::move(tls)) {
+      dialer_(std::move(dialer)),
+      client_(loops_.at(0), *dialer_, std::move(tls)) {
   while (base_.ends_with('/')) base_.pop_back();
 }
 

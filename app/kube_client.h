@@ -53,13 +53,13 @@ class KubeClient {
 
  private:
   KubeClient(upstream::Endpoint upstream, std::shared_ptr<const net::TlsClient> tls,
-             const ServerChoice& choice);
+             std::unique_ptr<net::Dialer> dialer, const ServerChoice& choice);
 
   upstream::Endpoint upstream_;
   http::Headers for_user_;  // impersonation
   std::string base_;
   net::Loops loops_{1};
-  net::Dialer dialer_;
+  const std::unique_ptr<net::Dialer> dialer_;
   http::Client client_;
 };
 

@@ -97,10 +97,6 @@ constexpr Row kRows[] = {
      "the Endpoints of default/kubernetes name this server", "lease master-count"},
     {"--kubernetes-service-node-port", kText, kRefused,
      "the Service default/kubernetes has a cluster IP only", "0"},
-    {"--egress-selector-config-file", kText, kRefused,
-     "connections to webhooks and issuers are direct; a network policy that relies on the proxy "
-     "would be bypassed",
-     ""},
     {"--peer-advertise-ip", kText, kAccepted, kPeers, ""},
     {"--peer-advertise-port", kText, kAccepted, kPeers, ""},
     {"--peer-ca-file", kText, kAccepted, kPeers, ""},

@@ -271,6 +271,10 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
        "an AdmissionConfiguration: the defaults and exemptions of PodSecurity, and what "
        "ResourceQuota limits without a quota",
        "Authorization and admission");
+  text("--egress-selector-config-file", o.egress_selector_config_file, "FILE",
+       "an EgressSelectorConfiguration: the proxies through which the server reaches nodes, "
+       "services, webhooks and issuers",
+       "Cluster");
   auto seconds = [&](const char* name, std::int64_t& to, const char* help) {
     app.add_option(name, to, help)
         ->type_name("SECONDS")

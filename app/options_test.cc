@@ -468,7 +468,6 @@ TEST(ServeOptions, OtherApiServersAreReachedAsInKubernetes) {
 TEST(ServeOptions, AFlagThatWouldBeUnsafeToIgnoreIsRefusedWithTheReason) {
   for (const char* flag : {"--etcd-servers-overrides=/events#https://127.0.0.1:2379",
                            "--encryption-provider-config=/etc/keys.yaml",
-                           "--egress-selector-config-file=/etc/egress.yaml",
                            "--authorization-policy-file=/etc/abac.jsonl"}) {
     Outcome o = parse({flag});
     EXPECT_EQ(o.status(), 2) << flag;

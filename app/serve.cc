@@ -26,6 +26,7 @@
 #include "app/service_notice.h"
 #include "app/storage.h"
 #include "app/ui_pages.h"
+#include "app/ways.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "catalog/kinds/core/service_ranges.h"
@@ -77,11 +78,8 @@ struct Ground {
   const std::string server_id = make_uid(random);
   rest::Metrics metrics;
   net::Loops calls{1};  // where the server waits for others: webhooks, issuers
-  net::Dialer dialer;
-  // Nodes choose their names, so a name that is never found must not keep webhooks waiting.
-  net::Dialer backend_dialer;
-  net::Dialer aggregation_dialer;  // the same for names of services
-  net::FileWatch files;            // on a thread of its own
+  Ways ways;
+  net::FileWatch files;  // on a thread of its own
   std::shared_ptr<net::TlsServer> tls;
   Authentication authentication;
   std::unique_ptr<audit::Auditor> auditor;  // null: nothing is audited
@@ -90,7 +88,7 @@ struct Ground {
   rest::NamespacePolicySettings namespace_policy;
 
   upstream::WebhookSurroundings surroundings() {
-    return {calls.at(0), dialer, files, clock, random, metrics.registry(), server_id};
+    return {calls.at(0), *ways.webhooks, files, clock, random, metrics.registry(), server_id};
   }
 };
 
@@ -157,6 +155,7 @@ std::string first_service_address(const catalog::ServiceRanges& ranges) {
 }
 
 Result<void> open_ground(ServeOptions& o, const std::string& service_address, Ground& g) {
+  if (auto ok = take(make_ways(o.egress_selector_config_file), g.ways); !ok) return ok;
   // The store first: a server that does not get it must not touch the rest of the directory.
   std::error_code made;
   std::filesystem::create_directories(o.data_dir, made);
@@ -178,12 +177,12 @@ Result<void> open_ground(ServeOptions& o, const std::string& service_address, Gr
   if (auto ok = take(std::move(data), g.data); !ok) return ok;
   if (auto ok = take(make_tls(o, g.data, g.files, g.log), g.tls); !ok) return ok;
   auto authentication = make_authentication(
-      {o, g.data, *g.store, g.clock, g.random, g.calls.at(0), g.dialer, g.files, g.log});
+      {o, g.data, *g.store, g.clock, g.random, g.calls.at(0), g.ways, g.files, g.log});
   if (auto ok = take(std::move(authentication), g.authentication); !ok) return ok;
   // The file of --authentication-config has the last word.
   o.anonymous_auth = g.authentication.jwt.anonymous != nullptr;
   if (auto ok = take(make_auditor(o.audit, g.surroundings(), g.log), g.auditor); !ok) return ok;
-  if (auto ok = take(make_backends(o.backends, g.backend_dialer), g.backends); !ok) return ok;
+  if (auto ok = take(make_backends(o.backends, *g.ways.backends), g.backends); !ok) return ok;
   if (auto ok = take(make_bridge(o.bridge, g.surroundings(), g.log), g.bridge); !ok) return ok;
   return take(namespace_policy_settings(o), g.namespace_policy);
 }
@@ -208,7 +207,7 @@ Result<std::unique_ptr<rest::ApiServer>> make_api_server(const ServeOptions& o, 
        .random = g.random,
        .metrics = g.metrics,
        .calls = g.calls.at(0),
-       .dialer = g.dialer,
+       .dialer = *g.ways.webhooks,
        .authenticators = *g.authentication.chain,
        .make_chain = make_chain,
        .features = {.conditional_authorization = o.gates.on("ConditionalAuthorization"),
@@ -241,7 +240,8 @@ Result<std::unique_ptr<rest::ApiServer>> make_api_server(const ServeOptions& o, 
        .bridge = g.bridge.get(),
        .backends = g.backends.get(),
        .aggregation = std::move(*aggregation),
-       .aggregation_dialer = &g.aggregation_dialer,
+       .aggregation_dialer = g.ways.aggregation.get(),
+       .service_dialer = g.ways.service_webhooks.get(),
        .auditor = g.auditor.get(),
        .more_metrics = [&m = *g.authentication.jwt.metrics](MetricPrinter& out) { m.print(out); },
        .log = &g.log});

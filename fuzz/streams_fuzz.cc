@@ -21,8 +21,8 @@ void check(bool holds) {
   if (!holds) std::abort();
 }
 
-std::string outcome(std::string_view bytes, std::size_t portion) {
-  ResponseParser parser(false, true);
+std::string outcome(std::string_view bytes, std::size_t portion, ResponseParser::To request) {
+  ResponseParser parser(request);
   std::string seen;
   while (!bytes.empty()) {
     const std::string fresh(bytes.substr(0, portion));
@@ -58,6 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const rest::ProxiedAt at{.host = "h", .prefix = "/p", .backend = "b:1"};
   const std::string link = rest::location_for_client(text, at);
   check(link == text || link.starts_with("/p"));
-  check(outcome(text, 1) == outcome(text, size ? size : 1));
+  for (const auto request : {ResponseParser::To::kUpgrade, ResponseParser::To::kConnect})
+    check(outcome(text, 1, request) == outcome(text, size ? size : 1, request));
   return 0;
 }

@@ -11,8 +11,9 @@ namespace cardea::admission {
 
 // The parts that plugins need to call other servers. All of them must outlive the plugins.
 struct Outside {
-  net::Loop& loop;  // where calls are made and answers arrive
-  net::Dialer& dialer;
+  net::Loop& loop;              // where calls are made and answers arrive
+  net::Dialer& dialer;          // to webhooks with a URL
+  net::Dialer& service_dialer;  // to services of the cluster
   Random& random;
   MetricRegistry& metrics;
 };

@@ -38,6 +38,7 @@ struct Call {
   // carry.
   std::string connect_host;
   std::uint16_t connect_port = 0;
+  std::string tunnel_to = {};  // of a CONNECT, by a LoneCall: "example.com:443"
 };
 
 struct Answer {

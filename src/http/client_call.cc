@@ -3,12 +3,15 @@
 namespace cardea::http {
 
 void append_head(std::string& out, const Call& call, const Url& url) {
-  out.append(call.method).append(" ").append(url.target).append(" HTTP/1.1\r\n");
-  if (!call.headers.has("Host")) out.append("Host: ").append(url.authority).append("\r\n");
+  const bool is_tunnel = call.method == "CONNECT";
+  out.append(call.method).append(" ").append(is_tunnel ? call.tunnel_to : url.target);
+  out.append(" HTTP/1.1\r\n");
+  if (!call.headers.has("Host"))
+    out.append("Host: ").append(is_tunnel ? call.tunnel_to : url.authority).append("\r\n");
   for (const auto& [name, value] : call.headers)
     if (is_token(name) && is_field_value(value))
       out.append(name).append(": ").append(value).append("\r\n");
-  if (!call.body.empty() || (call.method != "GET" && call.method != "HEAD"))
+  if (!call.body.empty() || (call.method != "GET" && call.method != "HEAD" && !is_tunnel))
     out.append("Content-Length: ").append(std::to_string(call.body.size())).append("\r\n");
   out.append("\r\n");
 }

@@ -37,7 +37,8 @@ void ClientSession::send(std::shared_ptr<Pending> pending, bool reused) {
   reused_ = reused;
   waits_ = false;
   ++calls_;
-  parser_.emplace(pending_->call.method == "HEAD");
+  parser_.emplace(pending_->call.method == "HEAD" ? ResponseParser::To::kHead
+                                                  : ResponseParser::To::kOther);
   body_.clear();
   write_call();
   if (pending_->flow) pending_->flow->attach(*this, 0);

@@ -290,7 +290,7 @@ TEST(Url, KnowsItsParts) {
 }
 
 std::string parsed(std::string_view bytes, std::size_t portion, bool head = false) {
-  ResponseParser parser(head);
+  ResponseParser parser(head ? ResponseParser::To::kHead : ResponseParser::To::kOther);
   std::string body;
   for (std::size_t at = 0; at < bytes.size(); at += portion) {
     std::string_view input = bytes.substr(at, portion);

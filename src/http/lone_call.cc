@@ -9,6 +9,12 @@ namespace {
 constexpr std::size_t kLoneReadBuffer = 64 * 1024;
 constexpr int kReadsInARow = 8;  // then others have their turn
 
+ResponseParser::To asked_by(const Call& call) {
+  if (call.method == "CONNECT") return ResponseParser::To::kConnect;
+  if (call.method == "HEAD") return ResponseParser::To::kHead;
+  return call.headers.has("Upgrade") ? ResponseParser::To::kUpgrade : ResponseParser::To::kOther;
+}
+
 }  // namespace
 
 LoneCall::LoneCall(net::Loop& loop, std::shared_ptr<const net::TlsClient> tls, Call call,
@@ -23,7 +29,7 @@ LoneCall::LoneCall(net::Loop& loop, std::shared_ptr<const net::TlsClient> tls, C
                                 has_sent_ ? "timeout awaiting response headers"
                                           : cat("dial tcp ", url_.authority, ": i/o timeout")));
              }),
-      parser_(call_.method == "HEAD", call_.headers.has("Upgrade")) {}
+      parser_(asked_by(call_)) {}
 
 std::shared_ptr<LoneCall> LoneCall::open(net::Loop& loop, net::Dialer& dialer,
                                          std::shared_ptr<const net::TlsClient> tls, Call call,
@@ -182,7 +188,7 @@ void LoneCall::ended() {
                                                          : has_sent_        ? "EOF"
                                                                             : why_broken()));
   const auto reader = reader_;
-  if (parser_.status() != 101) let_go();
+  if (!parser_.is_tunnel()) let_go();
   reader->on_end({});
 }
 

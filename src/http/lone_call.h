@@ -23,7 +23,8 @@ struct LoneCallOptions {
 };
 
 // One HTTP/1.1 call on a connection of its own, whose answer is read as it comes. With an Upgrade
-// header the answer may be a 101: the connection is then a tunnel, and bytes go both ways.
+// header the answer may be a 101, and to a CONNECT a 200: the connection is then a tunnel, and
+// bytes go both ways.
 //
 // The timeout of the call ends with the head of the answer; 0 is no limit. Redirects are not
 // followed. The reader hears on_end or on_failure once, as the last, unless the call is cancelled

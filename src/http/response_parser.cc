@@ -72,7 +72,8 @@ bool ResponseParser::status_line(std::string_view line) {
     return failed("malformed status line"), false;
   keep_alive_ = line[7] == '1';
   status_ = (line[9] - '0') * 100 + (line[10] - '0') * 10 + (line[11] - '0');
-  return status_ != 101 || may_upgrade_ || (failed("unexpected change of protocol"), false);
+  return status_ != 101 || request_ == To::kUpgrade ||
+         (failed("unexpected change of protocol"), false);
 }
 
 bool ResponseParser::field(std::string_view line) {
@@ -100,11 +101,11 @@ bool ResponseParser::field(std::string_view line) {
 
 bool ResponseParser::framing() {
   stage_ = Stage::kBody;
-  if (status_ == 101) {
+  if (is_tunnel()) {
     decoder_.expect_everything();
     stage_ = Stage::kUntilEnd;
     keep_alive_ = false;
-  } else if (to_head_request_ || status_ < 200 || status_ == 204 || status_ == 304) {
+  } else if (request_ == To::kHead || status_ < 200 || status_ == 204 || status_ == 304) {
     decoder_.expect_length(0);
   } else if (chunked_ && content_length_) {
     return failed("both Content-Length and Transfer-Encoding"), false;

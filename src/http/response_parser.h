@@ -11,7 +11,8 @@ namespace cardea::http {
 
 // One HTTP/1.x response out of bytes, in whatever portions they come. No I/O. Interim responses
 // (1xx) are skipped. A change of protocol (101) is an error, unless it was asked for: then what
-// follows the head is the body, up to the end of the connection. Make a new one for each response.
+// follows the head is the body, up to the end of the connection. So it is after a CONNECT that was
+// granted. Make a new one for each response.
 class ResponseParser {
  public:
   enum class Event {
@@ -22,12 +23,18 @@ class ResponseParser {
     kError,  // see error()
   };
 
-  explicit ResponseParser(bool to_head_request, bool may_upgrade = false)
-      : to_head_request_(to_head_request), may_upgrade_(may_upgrade) {}
+  // The request it answers, where that changes how the response is read.
+  enum class To : std::uint8_t { kOther, kHead, kUpgrade, kConnect };
+
+  explicit ResponseParser(To request) : request_(request) {}
 
   Event next(std::string_view& input);
   // The connection ended. True when that completes the response.
   bool end_of_input() const { return stage_ == Stage::kUntilEnd; }
+  // After the head: the connection is a tunnel now.
+  bool is_tunnel() const {
+    return status_ == 101 || (request_ == To::kConnect && status_ >= 200 && status_ < 300);
+  }
 
   int status() const { return status_; }
   Headers& headers() { return headers_; }
@@ -45,8 +52,7 @@ class ResponseParser {
   bool field(std::string_view line);
   bool framing();
 
-  bool to_head_request_;
-  bool may_upgrade_;
+  To request_;
   bool keep_alive_ = true;
   bool any_byte_ = false;
   bool chunked_ = false;

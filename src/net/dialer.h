@@ -23,13 +23,13 @@ class Dialer {
   using Admits = std::function<bool(const std::string& address)>;
 
   Dialer();
-  ~Dialer();  // waits for a lookup that is under way; its callback does not come any more
+  virtual ~Dialer();  // waits for a lookup that is under way; its callback does not come any more
 
   // Any thread. Of several addresses the first that the system can route to is taken. `loop`
   // outlives this. Without `admits` every address is good; when it refuses all, the error is a
   // bad request: "address not allowed".
-  void dial(Loop& loop, const std::string& host, std::uint16_t port, Dialed dialed,
-            Admits admits = {});
+  virtual void dial(Loop& loop, const std::string& host, std::uint16_t port, Dialed dialed,
+                    Admits admits = {});
 
  private:
   class Lookups;

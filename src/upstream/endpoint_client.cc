@@ -46,7 +46,9 @@ EndpointClient::EndpointClient(net::Loop& loop, net::Dialer& dialer,
                                std::size_t max_answer)
     : endpoint_(std::move(endpoint)),
       token_(endpoint_.token),
-      client_(loop, dialer, std::move(tls), {.max_body = max_answer}) {}
+      own_dialer_(endpoint_.proxy ? new http::ProxyDialer(*endpoint_.proxy) : nullptr, {&loop}),
+      client_(loop, own_dialer_ ? *own_dialer_ : dialer, std::move(tls), {.max_body = max_answer}) {
+}
 
 Result<std::shared_ptr<EndpointClient>> EndpointClient::make(net::Loop& loop, net::Dialer& dialer,
                                                              Endpoint endpoint,

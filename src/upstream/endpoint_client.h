@@ -48,6 +48,14 @@ class EndpointClient {
             std::chrono::milliseconds timeout, http::Client::Done done);
 
  private:
+  // The client is closed on its loop, and dials until then.
+  struct DeletedOnLoop {
+    net::Loop* loop;
+    void operator()(net::Dialer* dialer) const {
+      loop->post([owned = std::unique_ptr<net::Dialer>(dialer)] {});
+    }
+  };
+
   EndpointClient(net::Loop& loop, net::Dialer& dialer, std::shared_ptr<const net::TlsClient> tls,
                  Endpoint endpoint, std::size_t max_answer);
   void set_token(std::string token);
@@ -55,7 +63,8 @@ class EndpointClient {
 
   const Endpoint endpoint_;
   mutable std::mutex mutex_;
-  std::string token_;  // guarded by mutex_
+  std::string token_;                                             // guarded by mutex_
+  const std::unique_ptr<net::Dialer, DeletedOnLoop> own_dialer_;  // null: no proxy is named
   http::Client client_;
 };
 

@@ -51,7 +51,11 @@ Result<void> read_cluster(const json::Value& cluster, const std::string& folder,
   into.server = cluster["server"].as_string();
   if (into.server.empty()) return wrong("the cluster has no `server`");
   if (auto url = http::parse_url(into.server); !url) return wrong(url.error().message);
-  if (!cluster["proxy-url"].as_string().empty()) return wrong("`proxy-url` is not supported");
+  if (std::string_view url = cluster["proxy-url"].as_string(); !url.empty()) {
+    auto proxy = http::parse_proxy(url);
+    if (!proxy) return wrong(cat("`proxy-url`: ", proxy.error().message));
+    into.proxy = std::move(*proxy);
+  }
   into.tls_server_name = cluster["tls-server-name"].as_string();
   into.tls.insecure_skip_verify = cluster["insecure-skip-tls-verify"].as_bool();
   if (auto ok = text_of(cluster, "certificate-authority", folder, into.tls.server_cas); !ok)

@@ -1,8 +1,10 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "http/proxy_dialer.h"
 #include "net/tls.h"
 
 namespace cardea::upstream {
@@ -17,11 +19,12 @@ struct Endpoint {
   std::string token;       // sent as a bearer token
   std::string token_file;  // the file of the token, read again when it changes
   std::string username, password;
-  std::string space = {};  // the namespace of the context; empty: none
+  std::optional<http::Proxy> proxy = {};  // the file's own
+  std::string space = {};                 // the namespace of the context; empty: none
 };
 
 // Reads the current context, or `context` when it is not empty. Files are relative to `folder`.
-// Unsupported features (exec and auth-provider plugins, proxies) are an error, so that no call
+// Unsupported features (exec and auth-provider plugins) are an error, so that no call
 // is made without credentials.
 Result<Endpoint> parse_kubeconfig(std::string_view text, const std::string& folder,
                                   std::string_view context = {});

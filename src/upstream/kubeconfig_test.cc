@@ -57,7 +57,7 @@ TEST(Kubeconfig, WhatCannotBeDoneIsAnError) {
   const std::pair<std::string, std::string> kWrong[] = {
       {config("server: 'https://a'", "exec: {command: x}"), "exec"},
       {config("server: 'https://a'", "auth-provider: {name: x}"), "auth-provider"},
-      {config("server: 'https://a', proxy-url: 'http://p'", ""), "proxy-url"},
+      {config("server: 'https://a', proxy-url: socks5://p:1", ""), "proxy-url"},
       {config("", "token: t"), "server"},
       {config("server: 'ftp://a'", "token: t"), "ftp://a"},
       {config("server: 'https://a', certificate-authority-data: '*'", ""), "base64"},

@@ -112,7 +112,7 @@ Got run_case(Harness& h, const json::Value& raw) {
   std::vector<authn::ClaimRules> rules;
   if (auto errors = authn::validate(jwt, context, "", rules); !errors.empty())
     return {"init", authn::message_of(errors), {}};
-  if (auto egress = authn::check_egress(jwt); !egress) return {"init", egress.error().message, {}};
+  if (auto egress = authn::egress_of(jwt); !egress) return {"init", egress.error().message, {}};
 
   h.issuer.clear();
   const json::Value discovery = c.has("discovery")

@@ -173,8 +173,7 @@ def refused(*flags):
 
 @story.chapter
 def what_would_be_unsafe_to_ignore_is_refused():
-    for flag in ("--etcd-servers-overrides=/events#https://127.0.0.1:2379", "--encryption-provider-config=/etc/keys.yaml",
-                 "--egress-selector-config-file=/etc/egress.yaml"):
+    for flag in ("--etcd-servers-overrides=/events#https://127.0.0.1:2379", "--encryption-provider-config=/etc/keys.yaml"):
         status, said = refused(flag)
         expect(status == 2 and " is refused: " in said and said.count("\n") == 1, f"{flag}: {status} {said}")
     status, said = refused("--no-such-flag")

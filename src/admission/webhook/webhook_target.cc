@@ -54,7 +54,8 @@ Result<std::shared_ptr<http::Client>> webhook_client(const Value& config, const 
   if (!tls)
     return fail(internal_error(
         cat("could not get REST client: unable to load root certificates: ", tls.error().message)));
-  return std::make_shared<http::Client>(outside.loop, outside.dialer, *tls,
+  net::Dialer& dialer = config["service"].is_object() ? outside.service_dialer : outside.dialer;
+  return std::make_shared<http::Client>(outside.loop, dialer, *tls,
                                         http::ClientOptions{.max_body = largest_answer});
 }
 

@@ -144,9 +144,10 @@ FieldErrors validate(const AuthenticationConfig& config, const ValidationContext
   return errors;
 }
 
-Result<void> check_egress(const JwtConfig& config) {
+Result<net::Dialer*> egress_of(const JwtConfig& config, const EgressDialers& there) {
   const std::string& egress = config.issuer.egress_selector_type;
-  if (egress.empty()) return {};
+  if (egress.empty()) return nullptr;
+  if (const auto found = there.find(egress); found != there.end()) return found->second;
   return fail(bad_request(cat("oidc: egress lookup for ", quoted(egress), " is not configured")));
 }
 

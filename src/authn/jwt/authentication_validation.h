@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -6,6 +7,7 @@
 #include "authn/jwt/authentication_config.h"
 #include "authn/jwt/claim_rules.h"
 #include "json/field_error.h"
+#include "net/dialer.h"
 
 namespace cardea::authn {
 
@@ -26,9 +28,11 @@ json::FieldErrors validate(const AuthenticationConfig& config, const ValidationC
 json::FieldErrors validate(const JwtConfig& config, const ValidationContext& context,
                            const std::string& path, std::vector<ClaimRules>& rules);
 
-// Whether the egress selector of an authenticator exists. It never does: the server has no
-// egress configuration.
-Result<void> check_egress(const JwtConfig& config);
+// The ways to other networks, by the names that `egressSelectorType` uses.
+using EgressDialers = std::map<std::string, net::Dialer*, std::less<>>;
+
+// The way to the issuer; null when it names none. An error: the way that it names is not there.
+Result<net::Dialer*> egress_of(const JwtConfig& config, const EgressDialers& there = {});
 
 // One line for all of them: `a`, or `[a, b]`; each once.
 std::string message_of(const json::FieldErrors& errors);

@@ -84,15 +84,17 @@ Result<std::shared_ptr<const IssuerSet>> build_issuers(const AuthenticationConfi
   if (auto errors = validate(config, parts.context, &rules); !errors.empty())
     return fail(bad_request(cat("invalid authentication configuration: ", message_of(errors))));
   for (const JwtConfig& jwt : config.jwt)
-    if (auto egress = check_egress(jwt); !egress) return fail(std::move(egress.error()));
+    if (auto egress = egress_of(jwt, parts.egress); !egress) return fail(std::move(egress.error()));
   std::vector<std::shared_ptr<const JwtIssuer>> issuers;
   for (std::size_t i = 0; i < config.jwt.size(); ++i) {
     const JwtConfig& jwt = config.jwt[i];
     std::string cas;
     if (!jwt.issuer.certificate_authority.empty())
       cas = certificates_of(jwt.issuer.certificate_authority).value_or("");
-    auto fetcher = parts.make_fetcher ? parts.make_fetcher(cas)
-                                      : make_fetcher(parts.loop, parts.dialer, cas);
+    net::Dialer* const egress = *egress_of(jwt, parts.egress);
+    auto fetcher = parts.make_fetcher
+                       ? parts.make_fetcher(cas)
+                       : make_fetcher(parts.loop, egress ? *egress : parts.dialer, cas);
     if (!fetcher) return fail(std::move(fetcher.error()));
     auto metrics = parts.metrics.issuer(jwt.issuer.url);
     std::shared_ptr<KeySource> keys = keys_before(before, jwt.issuer);

@@ -49,6 +49,7 @@ class IssuerSet {
 struct IssuerParts {
   net::Loop& loop;  // where issuers are called
   net::Dialer& dialer;
+  EgressDialers egress;  // for issuers that name one of these
   const Clock& clock;
   AuthenticationMetrics& metrics;
   std::function<void(const std::string&)> log;  // may be empty
@@ -64,7 +65,7 @@ struct IssuerParts {
 // Validates and builds. An issuer that `before` reaches in the same way (URL, discovery URL,
 // certificate authority) shares its key source: it is not discovered again, and need not be
 // reachable. Discovery of the others begins in the background. An error: the configuration is
-// not valid, or needs a feature that does not exist (an egress selector).
+// not valid, or names an egress selector that does not exist.
 Result<std::shared_ptr<const IssuerSet>> build_issuers(const AuthenticationConfig& config,
                                                        const IssuerParts& parts,
                                                        const IssuerSet* before = nullptr);

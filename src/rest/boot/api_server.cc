@@ -144,10 +144,12 @@ Result<void> ApiServer::load_authorizers(const Parts& parts) {
 }
 
 Result<void> ApiServer::load_admission(Parts& parts) {
-  admission::Outside outside{.loop = parts.calls,
-                             .dialer = parts.dialer,
-                             .random = parts.random,
-                             .metrics = parts.metrics.registry()};
+  admission::Outside outside{
+      .loop = parts.calls,
+      .dialer = parts.dialer,
+      .service_dialer = parts.service_dialer ? *parts.service_dialer : parts.dialer,
+      .random = parts.random,
+      .metrics = parts.metrics.registry()};
   conversion_ = std::make_unique<WebhookConverter>(admission::Objects(objects_), outside);
   auto selected = admission::select_plugins(admission::Objects(objects_), *chain_,
                                             parts.enabled_plugins, parts.disabled_plugins, &outside,

@@ -81,6 +81,7 @@ struct Parts {
   const Backends* backends = nullptr;      // null: the server connects to no kubelets
   std::optional<AggregationSettings> aggregation = {};    // none: requests are not handed on
   net::Dialer* aggregation_dialer = nullptr;              // null: `dialer`
+  net::Dialer* service_dialer = nullptr;                  // of webhooks; null: `dialer`
   const audit::Auditor* auditor = nullptr;                // null: nothing is audited
   std::function<void(MetricPrinter&)> more_metrics = {};  // printed after the server's own
   const Log* log = nullptr;                               // null: nothing is logged

@@ -72,9 +72,11 @@ Value to_keep(Value converted, const Value& original, const Resource& to) {
 }  // namespace
 
 Result<std::shared_ptr<http::Client>> WebhookConverter::client_of(const Value& config) const {
-  std::string_view bundle = config["caBundle"].as_string();
+  const std::string_view bundle = config["caBundle"].as_string();
+  // Services and URLs are reached in different ways.
+  const std::string key = cat(config["service"].is_object() ? "service " : "url ", bundle);
   std::lock_guard lock(mutex_);
-  if (auto known = clients_.find(bundle); known != clients_.end()) return known->second;
+  if (auto known = clients_.find(key); known != clients_.end()) return known->second;
   Value trusted = config;
   // Spaces alone are no bundle.
   if (auto text = base64_decode(bundle); text && trim(*text).empty()) trusted.erase("caBundle");
@@ -82,7 +84,7 @@ Result<std::shared_ptr<http::Client>> WebhookConverter::client_of(const Value& c
   if (!client) return client;
   // Bundles of definitions that are gone are forgotten some day; calls keep their client.
   if (clients_.size() >= kMostClients) clients_.clear();
-  clients_.emplace(bundle, *client);
+  clients_.emplace(key, *client);
   return client;
 }
 
