@@ -473,6 +473,7 @@ int serve(int argc, char** argv) {
                                                    ? cat(advertised(o), ":", o.secure_port)
                                                    : ""),
        .authentication = std::move(*facts),
+       .keeps_dra_admin_policy = o.dra_admin_access_policy,
        .is_elected = o.storage.is_etcd(),
        .address = o.storage.is_etcd() && is_for_others(advertised(o)) ? advertised(o) : "",
        .port = o.secure_port});

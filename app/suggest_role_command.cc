@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <string>
 
+#include "advice/impersonation_use.h"
 #include "advice/logged_changes.h"
 #include "advice/suggested_role.h"
 #include "app/command_line.h"
@@ -11,6 +12,7 @@
 #include "base/strings.h"
 #include "json/parse.h"
 #include "json/print.h"
+#include "json/yaml.h"
 
 namespace cardea::app {
 namespace {
@@ -21,6 +23,7 @@ using advice::suggest_roles;
 struct Options {
   std::vector<std::string> logs, files, excluded;
   std::string user, output = "yaml";
+  bool is_impersonation = false;
   ServerChoice server;
 };
 
@@ -33,8 +36,12 @@ About about() {
       "that can replace it. Reads and deletes are not about fields, and the roles do not cover "
       "them.\n\nEvents should be of level RequestResponse. What the command cannot tell exactly, "
       "it says on standard error. Exits with 0, with 1 when the user changed nothing, and with "
-      "2 when the command cannot tell.",
-      {"suggest-role --audit-log FILE --user NAME [flags]"}};
+      "2 when the command cannot tell.\n\nWith --impersonation it says which senders still act as "
+      "others by the verb `impersonate`, and prints the constrained roles, with their bindings, "
+      "that would replace it. Events of level Metadata are enough. It exits with 1 when there are "
+      "none.",
+      {"suggest-role --audit-log FILE --user NAME [flags]",
+       "suggest-role --impersonation --audit-log FILE [--user NAME]"}};
 }
 
 void declare(CommandLine& line, Options& o) {
@@ -42,6 +49,8 @@ void declare(CommandLine& line, Options& o) {
               "the log; may be repeated, oldest first; `-` is standard input");
   line.value("--user", o.user, "NAME",
              "as the log names the user: jane, system:serviceaccount:default:bot");
+  line.flag("--impersonation", o.is_impersonation,
+            "roles that replace the verb `impersonate`, of all senders or of --user");
   line.values("--file", o.files, "FILE",
               "a CustomResourceDefinition in YAML or JSON, for its permissions; may be repeated");
   line.values("--excluded", o.excluded, "VERB",
@@ -55,7 +64,9 @@ void declare(CommandLine& line, Options& o) {
 
 // What is wrong with the options together; empty when nothing is.
 std::string_view problem(const Options& o) {
-  if (o.logs.empty() || o.user.empty()) return "`--audit-log` and `--user` are required";
+  if (o.is_impersonation && o.logs.empty()) return "`--audit-log` is required";
+  if (!o.is_impersonation && (o.logs.empty() || o.user.empty()))
+    return "`--audit-log` and `--user` are required";
   if (o.output != "yaml" && o.output != "json") return "`--output` is yaml or json";
   return "";
 }
@@ -90,6 +101,59 @@ class Finder {
   std::set<std::string> asked_;
 };
 
+// Reads the events of the logs, the oldest first. The error names the line.
+Result<void> read_events(const std::vector<std::string>& logs,
+                         const std::function<void(const json::Value&)>& take) {
+  for (const std::string& log : logs) {
+    auto text = read_input(log);
+    if (!text) return fail(text.error());
+    std::size_t number = 0;
+    for (std::string_view row : split(*text, '\n')) {
+      ++number;
+      if (trim(row).empty()) continue;
+      auto event = json::parse(row);
+      if (!event || !event->is_object())
+        return fail(bad_request(cat("`", log, "` line ", number, " is not an event: ",
+                                    event ? "it is not an object" : event.error().message)));
+      take(*event);
+    }
+  }
+  return {};
+}
+
+int suggest_constrained_roles(const Options& o) {
+  advice::ImpersonationUse use(o.user);
+  auto read = read_events(o.logs, [&](const json::Value& event) { use.take(event); });
+  if (!read) return cannot(read.error().message);
+  if (use.constrained() > 0)
+    std::fprintf(stderr, "%zu requests use constrained impersonation already\n", use.constrained());
+  for (const auto& [name, sender] : use.senders()) {
+    std::vector<std::string> users(sender.users.begin(), sender.users.end());
+    const std::size_t more = users.size() > 5 ? users.size() - 5 : 0;
+    users.resize(users.size() - more);
+    std::fprintf(stderr, "`%s` made %zu requests by the verb `impersonate`, as %s%s\n",
+                 name.c_str(), sender.requests, join(users, ", ").c_str(),
+                 more ? cat(" and ", more, " others").c_str() : "");
+    if (sender.impossible > 0)
+      std::fprintf(stderr, "  no constrained role allows %zu of them\n", sender.impossible);
+  }
+  if (use.senders().empty()) {
+    std::fprintf(stderr,
+                 "cardea suggest-role: nobody relies on the verb `impersonate` in this log\n");
+    return 1;
+  }
+  json::Value list = json::Value::array({});
+  std::string yaml;
+  for (const json::Value& object : use.objects()) {
+    yaml += cat(yaml.empty() ? "" : "---\n", json::print_yaml(object));
+    list.push_back(object);
+  }
+  const json::Value whole = json::Value::object(
+      {{"apiVersion", "v1"}, {"kind", "List"}, {"items", std::move(list)}});
+  std::fputs(o.output == "json" ? (json::print(whole) + "\n").c_str() : yaml.c_str(), stdout);
+  return 0;
+}
+
 }  // namespace
 
 int suggest_role_command(int argc, char** argv) {
@@ -98,6 +162,7 @@ int suggest_role_command(int argc, char** argv) {
   declare(line, o);
   if (auto status = line.read(argc, argv)) return *status;
   if (auto wrong = problem(o); !wrong.empty()) return line.misuse(wrong);
+  if (o.is_impersonation) return suggest_constrained_roles(o);
   schema::ExcludedVerbs excluded;
   for (const std::string& verb : o.excluded) excluded.add(verb);
   KnownResources known;
@@ -116,20 +181,8 @@ int suggest_role_command(int argc, char** argv) {
         return finder.find(group, version, resource);
       },
       std::move(excluded));
-  for (const std::string& log : o.logs) {
-    auto text = read_input(log);
-    if (!text) return cannot(text.error().message);
-    std::size_t number = 0;
-    for (std::string_view row : split(*text, '\n')) {
-      ++number;
-      if (trim(row).empty()) continue;
-      auto event = json::parse(row);
-      if (!event || !event->is_object())
-        return cannot(cat("`", log, "` line ", number, " is not an event: ",
-                          event ? "it is not an object" : event.error().message));
-      changes.take(*event);
-    }
-  }
+  auto read = read_events(o.logs, [&](const json::Value& event) { changes.take(event); });
+  if (!read) return cannot(read.error().message);
   for (const std::string& note : changes.notes()) std::fprintf(stderr, "%s\n", note.c_str());
   if (changes.other_requests())
     std::fprintf(stderr,

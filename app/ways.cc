@@ -27,9 +27,8 @@ Result<Ways> make_ways(const std::string& egress_file) {
   auto webhooks = upstream::dialer_of_environment();
   if (!webhooks) return fail(webhooks.error());
   Ways out{.issuers = std::move(*issuers),
-           .webhooks = egress.names_control_plane
-                           ? upstream::dialer_through(egress.control_plane)
-                           : std::move(*webhooks),
+           .webhooks = egress.names_control_plane ? upstream::dialer_through(egress.control_plane)
+                                                  : std::move(*webhooks),
            .service_webhooks = upstream::dialer_through(egress.cluster),
            .backends = upstream::dialer_through(egress.cluster),
            .aggregation = upstream::dialer_through(egress.cluster),

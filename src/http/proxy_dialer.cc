@@ -31,9 +31,8 @@ class UnixDialer final : public net::Dialer {
   explicit UnixDialer(std::string path) : path_(std::move(path)) {}
 
   void dial(net::Loop& loop, const std::string&, std::uint16_t, Dialed dialed, Admits) override {
-    loop.post([dialed = std::move(dialed), socket = connect()]() mutable {
-      dialed(std::move(socket));
-    });
+    loop.post(
+        [dialed = std::move(dialed), socket = connect()]() mutable { dialed(std::move(socket)); });
   }
 
  private:
@@ -64,14 +63,14 @@ class ProxyTunnel final : public AnswerReader,
   void open(net::Dialer& straight, const std::string& server) {
     UnixDialer unix_dialer(proxy_->unix_socket);
     const bool is_unix = !proxy_->unix_socket.empty();
-    Call call{.method = "CONNECT",
-              .url = cat(proxy_->tls ? "https://" : "http://",
-                         is_unix ? "localhost" : proxy_->name()),
-              .headers = {},
-              .body = {},
-              .timeout = kProxyTimeout,
-              .connect_host = {},
-              .tunnel_to = server};
+    Call call{
+        .method = "CONNECT",
+        .url = cat(proxy_->tls ? "https://" : "http://", is_unix ? "localhost" : proxy_->name()),
+        .headers = {},
+        .body = {},
+        .timeout = kProxyTimeout,
+        .connect_host = {},
+        .tunnel_to = server};
     if (!proxy_->authorization.empty())
       call.headers.add("proxy-authorization", proxy_->authorization);
     call_ = LoneCall::open(loop_, is_unix ? unix_dialer : straight, proxy_->tls, std::move(call),
@@ -169,7 +168,7 @@ class ProxyTunnel final : public AnswerReader,
   std::shared_ptr<LoneCall> call_;
   std::unique_ptr<net::Connection> near_;
   Output::Memory memory_;
-  Output output_{memory_};  // to `near_`
+  Output output_{memory_};    // to `near_`
   bool proxy_waits_ = false;  // it is not read from
   bool proxy_ended_ = false;
   bool near_ended_ = false;
@@ -184,10 +183,13 @@ bool is_address(const std::string& host) {
 
 // Nothing in it can end a line or mean anything else to a proxy.
 bool is_host_name(std::string_view host) {
-  return !host.empty() && host.size() < 254 && std::ranges::all_of(host, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '-' || c == '_' || c == '.';
-  });
+  return !host.empty() && host.size() < 254 &&
+         std::ranges::all_of(
+             host,
+             [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '-' || c == '_' || c == '.';
+             });
 }
 
 bool means_this_machine(std::string_view host) {
@@ -209,8 +211,9 @@ Result<Proxy> parse_proxy(std::string_view text, const std::string& server_cas) 
     return fail(bad_request(cat("the URL of the proxy cannot be used: ", why)));
   };
   const std::size_t scheme_end = text.find("://");
-  const std::string scheme =
-      scheme_end == std::string_view::npos ? "http" : lower(text.substr(0, scheme_end));
+  const std::string scheme = scheme_end == std::string_view::npos
+                                 ? "http"
+                                 : lower(text.substr(0, scheme_end));
   if (scheme_end != std::string_view::npos) text.remove_prefix(scheme_end + 3);
   if (scheme != "http" && scheme != "https")
     return wrong(cat("`", scheme, "` is not served, only http and https are"));
@@ -220,8 +223,8 @@ Result<Proxy> parse_proxy(std::string_view text, const std::string& server_cas) 
     const std::string_view user = authority.substr(0, at);
     const std::size_t colon = user.find(':');
     const auto name = percent_decode(user.substr(0, colon));
-    const auto password = percent_decode(
-        colon == std::string_view::npos ? std::string_view() : user.substr(colon + 1));
+    const auto password = percent_decode(colon == std::string_view::npos ? std::string_view()
+                                                                         : user.substr(colon + 1));
     if (!name || !password) return wrong("the user has a bad escape");
     out.authorization = cat("Basic ", base64(cat(*name, ":", *password)));
     authority.remove_prefix(at + 1);
@@ -231,10 +234,8 @@ Result<Proxy> parse_proxy(std::string_view text, const std::string& server_cas) 
   out.host = url->host;
   out.port = url->port;
   if (!url->tls) return out;
-  auto tls = net::TlsClient::make({.server_cas = server_cas,
-                                   .certificates = {},
-                                   .key = {},
-                                   .protocols = {"http/1.1"}});
+  auto tls = net::TlsClient::make(
+      {.server_cas = server_cas, .certificates = {}, .key = {}, .protocols = {"http/1.1"}});
   if (!tls) return fail(tls.error());
   out.tls = std::move(*tls);
   return out;

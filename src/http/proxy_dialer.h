@@ -15,9 +15,9 @@ namespace cardea::http {
 struct Proxy {
   std::string host;  // or `unix_socket`
   std::uint16_t port = 0;
-  std::string unix_socket = {};                        // a path
+  std::string unix_socket = {};                         // a path
   std::shared_ptr<const net::TlsClient> tls = nullptr;  // null: the way to the proxy is plain
-  std::string authorization = {};                      // of Proxy-Authorization; may be empty
+  std::string authorization = {};                       // of Proxy-Authorization; may be empty
 
   std::string name() const;  // for messages
 };

@@ -1,6 +1,8 @@
 #include "impersonation/impersonation.h"
 
 #include "authz/conditions.h"
+#include "authz/decision_metrics.h"
+#include "base/strings.h"
 #include "impersonation/settle.h"
 
 namespace cardea::impersonation {
@@ -25,14 +27,24 @@ class Impersonator::Meter {
             &registry.histogram({"apiserver_impersonation_authorization_attempts_duration_seconds",
                                  "[ALPHA] How long authorization checks of impersonation took."},
                                 exponential_bounds(0.001, 2, 15), labels)};
+        const std::string word(allowed ? "allowed" : "denied");
+        const Mode which = static_cast<Mode>(i);
+        decisions_[i][false][allowed] = decision(
+            registry, which == Mode::kLegacy ? "impersonate" : cat("impersonate:", mode), word);
+        // Verbs of actions are as many as clients like.
+        decisions_[i][true][allowed] = which == Mode::kLegacy
+                                           ? decisions_[i][false][allowed]
+                                           : decision(registry, cat(kActionVerb, mode, ":*"), word);
       }
     }
     // A refusal holds for all modes.
     attempts_[kModes] = attempt(registry, "", "denied");
   }
 
-  void asked(Mode mode, bool allowed, std::chrono::nanoseconds took) {
+  void asked(Mode mode, std::string_view verb, bool allowed, std::chrono::nanoseconds took) {
     questions_[static_cast<std::size_t>(mode)][allowed].add(took);
+    const bool is_action = verb.starts_with(kActionVerb);
+    decisions_[static_cast<std::size_t>(mode)][is_action][allowed].add(took);
   }
   void allowed(Mode mode, std::chrono::nanoseconds took) {
     attempts_[static_cast<std::size_t>(mode)].add(took);
@@ -48,6 +60,15 @@ class Impersonator::Meter {
       seconds->observe(took);
     }
   };
+  static constexpr std::string_view kActionVerb = "impersonate-on:";
+
+  static Series decision(MetricRegistry& registry, const std::string& verb,
+                         const std::string& decision) {
+    const MetricRegistry::Labels labels = {{"verb", verb}, {"decision", decision}};
+    return {
+        &registry.counter(authz::kDecisionsByVerb, labels),
+        &registry.histogram(authz::kDecisionDurations, authz::decision_duration_bounds(), labels)};
+  }
   static Series attempt(MetricRegistry& registry, const std::string& mode,
                         const std::string& decision) {
     const MetricRegistry::Labels labels = {{"mode", mode}, {"decision", decision}};
@@ -62,6 +83,7 @@ class Impersonator::Meter {
 
   Series attempts_[kModes + 1];
   Series questions_[kModes][2];
+  Series decisions_[kModes][2][2];  // about a user and about an action; denied and allowed
 };
 
 Impersonator::Impersonator(Attempt::Rules rules, MetricRegistry* metrics)
@@ -72,7 +94,8 @@ Impersonator::~Impersonator() = default;
 
 bool Impersonator::take(Attempt& attempt, Decision& decision) const {
   if (decision.kind == Decision::Kind::kConditional) return false;
-  if (meter_) meter_->asked(attempt.mode(), decision.allowed(), attempt.lap());
+  if (meter_)
+    meter_->asked(attempt.mode(), attempt.question()->verb, decision.allowed(), attempt.lap());
   attempt.answer(std::move(decision));
   return true;
 }

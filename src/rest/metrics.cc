@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "authz/decision_metrics.h"
+
 namespace cardea::rest {
 
 Metrics::Metrics() {
@@ -26,6 +28,14 @@ Metrics::Metrics() {
         {"authorization_duration_seconds", "How long authorization took, by result."},
         exponential_bounds(0.001, 2, 15), labels);
   }
+  for (std::size_t v = 0; v < kVerbs.size(); ++v)
+    for (std::size_t i = 0; i < kResults.size(); ++i) {
+      const MetricRegistry::Labels labels = {{"verb", std::string(kVerbs[v])},
+                                             {"decision", std::string(kResults[i])}};
+      by_verb_[v][i] = {&registry_.counter(authz::kDecisionsByVerb, labels),
+                        &registry_.histogram(authz::kDecisionDurations,
+                                             authz::decision_duration_bounds(), labels)};
+    }
 }
 
 void Metrics::count_authentication(const std::string* user, std::chrono::nanoseconds took) {
@@ -39,10 +49,16 @@ void Metrics::count_authentication(const std::string* user, std::chrono::nanosec
   authenticated_[at]->add();
 }
 
-void Metrics::count_authorization(AuthorizationResult result, std::chrono::nanoseconds duration) {
+void Metrics::count_authorization(AuthorizationResult result, std::string_view verb,
+                                  std::chrono::nanoseconds duration) {
   auto i = static_cast<std::size_t>(result);
   attempts_[i]->add();
   authorization_durations_[i]->observe(duration);
+  constexpr auto kOther = kVerbs.end() - 1;
+  const auto known = std::find(kVerbs.begin(), kOther, verb);
+  const ByVerb& counted = by_verb_[static_cast<std::size_t>(known - kVerbs.begin())][i];
+  counted.total->add();
+  counted.seconds->observe(duration);
 }
 
 void Metrics::print(MetricPrinter& out) const {

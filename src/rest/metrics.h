@@ -30,7 +30,8 @@ class Metrics {
   std::atomic<std::int64_t>& in_flight(bool is_mutating) { return in_flight_[is_mutating]; }
   // `user` is the name of who was recognised; null: nobody was.
   void count_authentication(const std::string* user, std::chrono::nanoseconds took);
-  void count_authorization(AuthorizationResult result, std::chrono::nanoseconds duration);
+  void count_authorization(AuthorizationResult result, std::string_view verb,
+                           std::chrono::nanoseconds duration);
 
   // Where other parts keep their own numbers.
   MetricRegistry& registry() { return registry_; }
@@ -40,6 +41,9 @@ class Metrics {
  private:
   static constexpr std::array<std::string_view, 5> kResults = {"allowed", "denied", "no-opinion",
                                                                "error", "conditional"};
+
+  static constexpr std::array<std::string_view, 9> kVerbs = {
+      "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "other"};
 
   // The users that kube-apiserver counts by name; who has an address is "email_id".
   static constexpr std::array<std::string_view, 7> kUserNames = {
@@ -54,6 +58,11 @@ class Metrics {
   std::array<Counter*, kUserNames.size()> authenticated_{};
   std::array<Counter*, kResults.size()> attempts_{};
   std::array<Histogram*, kResults.size()> authorization_durations_{};
+  struct ByVerb {
+    Counter* total = nullptr;
+    Histogram* seconds = nullptr;
+  };
+  std::array<std::array<ByVerb, kResults.size()>, kVerbs.size()> by_verb_{};
 };
 
 }  // namespace cardea::rest

@@ -31,10 +31,8 @@ Result<std::shared_ptr<const net::TlsClient>> tls_to_proxy(const Value& config,
                                                            const ReadFile& read) {
   if (auto ok = check_known(config, where, {"caBundle", "clientKey", "clientCert"}); !ok)
     return fail(ok.error());
-  net::TlsClientConfig tls{.server_cas = {},
-                           .certificates = {},
-                           .key = {},
-                           .protocols = {"http/1.1"}};
+  net::TlsClientConfig tls{
+      .server_cas = {}, .certificates = {}, .key = {}, .protocols = {"http/1.1"}};
   const std::pair<const char*, std::string*> files[] = {
       {"caBundle", &tls.server_cas}, {"clientKey", &tls.key}, {"clientCert", &tls.certificates}};
   for (const auto& [name, into] : files) {
@@ -79,8 +77,7 @@ Result<http::Proxy> unix_proxy(const Value& uds, const std::string& where) {
 
 // Nothing: straight.
 Result<std::optional<http::Proxy>> read_connection(const Value& connection,
-                                                   const std::string& where,
-                                                   const ReadFile& read) {
+                                                   const std::string& where, const ReadFile& read) {
   if (auto ok = check_known(connection, where, {"proxyProtocol", "transport"}); !ok)
     return fail(ok.error());
   const std::string_view protocol = connection["proxyProtocol"].as_string();
@@ -139,8 +136,8 @@ Result<Egress> parse_egress(std::string_view text, const ReadFile& read) {
                   : name == "etcd"         ? &names_etcd
                                            : nullptr;
     if (!named)
-      return bad_egress(cat(where, ".name: ", quoted(name),
-                            " is none of cluster, controlplane and etcd"));
+      return bad_egress(
+          cat(where, ".name: ", quoted(name), " is none of cluster, controlplane and etcd"));
     if (std::exchange(*named, true))
       return bad_egress(cat(where, ".name: ", quoted(name), " is there twice"));
     if (name == "cluster") out.cluster = std::move(*proxy);

@@ -27,7 +27,6 @@ std::unique_ptr<net::Dialer> dialer_through(const std::optional<http::Proxy>& pr
 // connection that goes straight where the file demands a proxy would be worse than no start.
 // `read` reads the files that it names.
 Result<Egress> parse_egress(
-    std::string_view text,
-    const std::function<Result<std::string>(const std::string& path)>& read);
+    std::string_view text, const std::function<Result<std::string>(const std::string& path)>& read);
 
 }  // namespace cardea::upstream

@@ -43,8 +43,10 @@ TEST(Egress, WhatCannotBeServedIsAnError) {
       {"- name: cluster\n  connection: {proxyProtocol: GRPC}\n", "GRPC is not served"},
       {"- name: cluster\n  connection: {proxyProtocol: HTTPConnect}\n", "transport must be an"},
       {"- name: cluster\n  connection: {}\n", "must be HTTPConnect or Direct"},
-      {"- name: cluster\n  connection: {proxyProtocol: Direct, transport: {}}\n", "Direct has none"},
-      {"- name: cluster\n  connection: {proxyProtocol: HTTPConnect, transport: {}}\n", "one of tcp"},
+      {"- name: cluster\n  connection: {proxyProtocol: Direct, transport: {}}\n",
+       "Direct has none"},
+      {"- name: cluster\n  connection: {proxyProtocol: HTTPConnect, transport: {}}\n",
+       "one of tcp"},
       {"- name: cluster\n  conection: {}\n", "unknown field \"conection\""},
       {"- name: cluster\n  connection: {proxyProtocol: HTTPConnect, transport: {tcp: {url: "
        "'http://a:1/x'}}}\n",
@@ -69,11 +71,12 @@ TEST(Egress, WhatCannotBeServedIsAnError) {
 }
 
 TEST(NoProxy, HoldsNamesAddressesAndNetworks) {
-  const NoProxy list(" example.com, .below.test,*.star.test, 10.0.0.0/9,192.0.2.7,2001:db8::/33, "
-                     "[2001:db9::1]:8443,ported.test:8443, bad/99");
-  for (const char* host : {"example.com", "EXAMPLE.com.", "a.example.com", "a.below.test",
-                           "b.star.test", "10.127.0.1", "192.0.2.7", "2001:db8:7fff::1",
-                           "localhost", "127.3.2.1", "::1", "[::1]"})
+  const NoProxy list(
+      " example.com, .below.test,*.star.test, 10.0.0.0/9,192.0.2.7,2001:db8::/33, "
+      "[2001:db9::1]:8443,ported.test:8443, bad/99");
+  for (const char* host :
+       {"example.com", "EXAMPLE.com.", "a.example.com", "a.below.test", "b.star.test", "10.127.0.1",
+        "192.0.2.7", "2001:db8:7fff::1", "localhost", "127.3.2.1", "::1", "[::1]"})
     EXPECT_TRUE(list.holds(host, 443)) << host;
   for (const char* host : {"badexample.com", "below.test", "star.test", "10.128.0.1", "192.0.2.8",
                            "2001:db8:8000::1", "2001:db9::1", "ported.test", "128.0.0.1", "bad"})

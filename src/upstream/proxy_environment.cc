@@ -63,7 +63,8 @@ NoProxy::NoProxy(std::string_view list) {
     }
     if (address_bytes(one).empty())
       if (const std::size_t colon = one.rfind(':'); colon != std::string_view::npos)
-        if (const auto port = parse_int(one.substr(colon + 1)); port && *port > 0 && *port < 65536) {
+        if (const auto port = parse_int(one.substr(colon + 1));
+            port && *port > 0 && *port < 65536) {
           entry.port = static_cast<std::uint16_t>(*port);
           one = one.substr(0, colon);
         }

@@ -19,8 +19,8 @@ class NoProxy {
 
  private:
   struct Entry {
-    std::string name;   // ".example.com", "example.com", or an address in its bytes
-    int prefix = -1;    // of a network, in bits; -1: a name
+    std::string name;        // ".example.com", "example.com", or an address in its bytes
+    int prefix = -1;         // of a network, in bits; -1: a name
     std::uint16_t port = 0;  // 0: any
     bool only_below = false;
   };

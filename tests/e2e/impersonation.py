@@ -8,12 +8,13 @@ import os
 import re
 import socket
 import ssl
+import subprocess
 import tempfile
 
 from conditional_webhooks import BUILT_IN, CEL, HEAD, LIST, TREE, Hook, condition, webhook
 from deputies import AUTHENTICATION, WHO, World, as_user, rule, write_tokens
 from peer import Kube, openssl, peers
-from server import Cardea, expect, skip
+from server import Cardea, binary, expect, skip
 from story import Story
 
 story = Story("impersonation")
@@ -357,6 +358,52 @@ def the_page(tokens):
         passes(w.send("token-agent", "GET", maps, as_user("alice")), "alice for reads")
         refuses(w.send("token-agent", "POST", maps, as_user("alice"), {"metadata": {"name": "a"}}), "alice for writes", "alice for reads")
         passes(w.send("token-agent", "POST", maps, as_user("bob"), {"metadata": {"name": "a"}}), "bob for anything", 201)
+
+
+@story.chapter
+def off_the_old_verb(tokens):
+    """What the log shows becomes constrained roles; they allow the same requests, and no others."""
+    with tempfile.TemporaryDirectory() as folder:
+        log, policy = os.path.join(folder, "audit.log"), os.path.join(folder, "policy.yaml")
+        with open(policy, "w") as file:
+            file.write("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n")
+        with Cardea("--token-auth-file", tokens, "--audit-log-path", log, "--audit-policy-file", policy) as server:
+            w = World(server)
+            w.make_account("shop", "till")
+            old = [w.grant("legacy", rule(["impersonate"], ["users", "groups", "serviceaccounts"])), w.grant("legacy", rule(["impersonate"], ["userextras/example.com/scopes"], [AUTHENTICATION]))]
+            for user in ("alice", "system:serviceaccount:shop:till"):
+                w.grant(user, rule(["get", "list", "create"], ["pods", "configmaps"]))
+            maps = "/api/v1/namespaces/default/configmaps"
+            alice, till = as_user("alice", "dev") + [("Impersonate-Extra-Example.com%2fscopes", "view")], as_user("system:serviceaccount:shop:till")
+
+            def everything():
+                return [w.send("token-legacy", "GET", PODS, alice)[0], w.send("token-legacy", "POST", maps, alice, {"metadata": {"generateName": "a"}})[0],
+                        w.send("token-legacy", "GET", "/api/v1/pods", till)[0], w.send("token-legacy", "GET", "/version", till)[0]]
+
+            expect(everything() == [200, 201, 200, 200], "by the old verb")
+            command = [binary(), "suggest-role", "--impersonation", "--audit-log", log]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+            expect(done.returncode == 0 and "`legacy` made 4 requests by the verb `impersonate`, as alice, system:serviceaccount:shop:till" in done.stderr, f"{done.returncode} {done.stderr}")
+            listed = json.loads(subprocess.run([*command, "-o", "json"], capture_output=True, text=True, timeout=60).stdout)
+            for name in old:
+                w.revoke(name)
+            expect(everything() == [403] * 4, "without any verb")
+            for item in listed["items"]:
+                space = item["metadata"].get("namespace")
+                path = "/apis/rbac.authorization.k8s.io/v1/" + (f"namespaces/{space}/" if space else "") + item["kind"].lower() + "s"
+                status, _, said = server.request("POST", path, item)
+                expect(status == 201, f"{item}: {status} {said}")
+            expect(everything() == [200, 201, 200, 200], f"by the roles {done.stdout}")
+            refuses(w.send("token-legacy", "GET", maps, alice), "another action", "cannot impersonate-on:user-info:list")
+            refuses(w.send("token-legacy", "GET", PODS, as_user("bob")), "another user", "cannot impersonate:user-info")
+            refuses(w.send("token-legacy", "GET", PODS, as_user("alice", "admins")), "another group", "cannot impersonate:user-info")
+            done = subprocess.run([*command, "--user", "nobody"], capture_output=True, text=True, timeout=60)
+            expect(done.returncode == 1 and "nobody relies on" in done.stderr, f"{done.returncode} {done.stderr}")
+            text = server.request("GET", "/metrics")[2]
+            text = text if isinstance(text, str) else text.decode()
+            for verb in ("impersonate", "impersonate:user-info", "impersonate-on:serviceaccount:*", "list"):
+                line = f'apiserver_authorization_decisions_total_by_verb{{verb="{verb}",decision="allowed"}} '
+                expect(line in text and f"{line}0\n" not in text, f"{line} is missing or nought")
 
 
 def spoken(w, text):

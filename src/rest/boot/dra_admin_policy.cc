@@ -15,7 +15,9 @@ constexpr std::string_view kExpression =
     "requests.exists(r, r.?exactly.?adminAccess.orValue(false) == true || "
     "r.?adminAccess.orValue(false) == true))";
 
-Value admin_access_policy() {
+}  // namespace
+
+Value dra_admin_policy() {
   Value rule = Value::object(
       {{"verbs", Value::array({"create", "update", "patch"})},
        {"apiGroups", Value::array({"resource.k8s.io"})},
@@ -23,7 +25,7 @@ Value admin_access_policy() {
   return Value::object(
       {{"apiVersion", "access.cardea.dev/v1alpha1"},
        {"kind", "ClusterAccessPolicy"},
-       {"metadata", Value::object({{"name", "dra-admin-access"}})},
+       {"metadata", Value::object({{"name", kDraAdminPolicy}})},
        {"spec", Value::object({{"effect", "Deny"},
                                {"description",
                                 "adminAccess to devices needs a namespace with the label "
@@ -32,18 +34,14 @@ Value admin_access_policy() {
                                {"expression", kExpression}})}});
 }
 
-}  // namespace
-
 Result<void> ensure_dra_admin_policy(const Loopback& api) {
-  constexpr std::string_view kPath = "/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies";
-  Value wanted = admin_access_policy();
-  Loopback::Reply reply = api.send_and_wait("POST", std::string(kPath), wanted);
+  const std::string object_path = cat(kClusterAccessPolicies, "/", kDraAdminPolicy);
+  Value wanted = dra_admin_policy();
+  Loopback::Reply reply = api.send_and_wait("POST", std::string(kClusterAccessPolicies), wanted);
   if (reply.status == 409) {
-    Loopback::Reply found = api.send_and_wait("GET", cat(kPath, "/dra-admin-access"));
-    if (found.ok() && found.body["spec"]["expression"] == wanted["spec"]["expression"]) return {};
-    Value object = found.body;
+    Value object = api.send_and_wait("GET", object_path).body;
     object.set("spec", wanted["spec"]);
-    reply = api.send_and_wait("PUT", cat(kPath, "/dra-admin-access"), std::move(object));
+    reply = api.send_and_wait("PUT", object_path, std::move(object));
   }
   if (reply.ok()) return {};
   return fail(internal_error(

@@ -74,6 +74,7 @@ Controllers::Controllers(const ControllerContext& context, Settings settings) {
   if (settings.event_ttl.count() > 0)
     controllers_.push_back(event_expiry(context, settings.event_ttl));
   controllers_.push_back(access_policy_status(context));
+  if (settings.keeps_dra_admin_policy) controllers_.push_back(dra_admin_policy_keeper(context));
   controllers_.push_back(flow_control_config(context));
   controllers_.push_back(address_repair(context));
   std::vector<Controller*> all, replaceable;

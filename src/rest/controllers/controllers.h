@@ -29,6 +29,9 @@ std::unique_ptr<Controller> api_service_availability(ControllerContext context);
 // The status of access policies. Not part of kube-controller-manager either. Always on.
 std::unique_ptr<Controller> access_policy_status(ControllerContext context);
 
+// Keeps the policy of --dra-admin-access-policy. On when that is.
+std::unique_ptr<Controller> dra_admin_policy_keeper(ControllerContext context);
+
 // The FlowSchemas and PriorityLevelConfigurations of the server, and the status of all FlowSchemas.
 // kube-apiserver does this itself. Always on.
 std::unique_ptr<Controller> flow_control_config(ControllerContext context);
@@ -95,8 +98,9 @@ class Controllers {
     std::chrono::nanoseconds event_ttl = std::chrono::hours(1);  // 0: the store deletes Events
     ServerIdentity identity = {};                                // without a name there is no lease
     AuthenticationFacts authentication = {};  // for authentication_publisher; empty: none
-    bool is_elected = false;                  // other servers on the same store run them too
-    std::string address = {};                 // of this server, for server_endpoints; empty: none
+    bool keeps_dra_admin_policy = false;
+    bool is_elected = false;   // other servers on the same store run them too
+    std::string address = {};  // of this server, for server_endpoints; empty: none
     std::uint16_t port = 0;
   };
   Controllers(const ControllerContext& context, Settings settings);

@@ -135,7 +135,8 @@ Task<bool> Witness::saw(const Journey& j) {
     if (trail_) trail_->impersonated(j.acting->user, deputy.constraint(), deputy.granted);
   }
   if (!j.decided) co_return true;  // it was refused before
-  services_.metrics.count_authorization(result_of(j.decided->verdict), j.decided->took);
+  services_.metrics.count_authorization(result_of(j.decided->verdict), j.asked->info.verb,
+                                        j.decided->took);
   if (trail_) trail_->authorized(j.decided->verdict);
   co_return true;
 }
@@ -143,7 +144,8 @@ Task<bool> Witness::saw(const Journey& j) {
 void Witness::saw_again(const Journey& j) {
   is_refusal = j.end && j.end->is_refusal;
   if (!j.decided) return;
-  services_.metrics.count_authorization(result_of(j.decided->verdict), j.decided->took);
+  services_.metrics.count_authorization(result_of(j.decided->verdict), j.asked->info.verb,
+                                        j.decided->took);
   if (trail_) trail_->authorized_again(j.decided->verdict);
 }
 

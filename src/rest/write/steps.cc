@@ -410,8 +410,29 @@ Result<Next> validate(Write& w) {
                                                                    context, call.warnings)
                                                  : validate_update(object, w.old, *call.catalog, r,
                                                                    context, call.warnings);
-  if (!errors.empty()) return fail(invalid(r, object, errors));
+  if (errors.empty()) return Next::kStep;
+  if (w.kind == WriteKind::kPart || !w.review->authorization || !call.open.has_conditions())
+    return fail(invalid(r, object, errors));
+  w.invalid = invalid(r, object, errors);
   return Next::kStep;
+}
+
+bool is_invalid(const Write& w) {
+  return w.invalid.has_value();
+}
+
+Task<Result<void>> show_all_of_it(Write& w) {
+  if (w.review->authorization && by_webhook(w)) co_return co_await show_stored_by_webhook(w);
+  if (w.review->authorization && w.record) show_what_is_hidden(w.call, *w.record, w.review->object);
+  co_return Result<void>();
+}
+
+// A caller whom conditions refuse hears that, and nothing about the object from validation.
+Task<Result<Next>> refuse_invalid(Write& w) {
+  Result<void> shown = co_await show_all_of_it(w);
+  if (!shown) co_return fail(shown.error());
+  Result<void> settled = co_await w.review->authorization->settle(*w.review);
+  co_return fail(settled ? *w.invalid : settled.error());
 }
 
 bool has_warnings(const Write& w) {
@@ -430,12 +451,8 @@ Result<Next> warn(Write& w) {
 // -----------------------
 
 Task<Result<Next>> settle(Write& w) {
-  if (w.review->authorization && by_webhook(w)) {
-    Result<void> shown = co_await show_stored_by_webhook(w);
-    if (!shown) co_return fail(shown.error());
-  } else if (w.review->authorization && w.record) {
-    show_what_is_hidden(w.call, *w.record, w.review->object);
-  }
+  Result<void> shown = co_await show_all_of_it(w);
+  if (!shown) co_return fail(shown.error());
   Result<void> valid = co_await w.call.services.admission.validate(*w.review);
   take_warnings(w.call, *w.review);
   if (!valid) co_return fail(valid.error());
@@ -641,6 +658,7 @@ constexpr Step kSteps[] = {
     {"judge storage",    "cupf  ", is_stored_otherwise, nullptr,           judge_storage},
     {"count generation", " up   ", nullptr,             count_generation,  nullptr},
     {"validate",         "cup   ", nullptr,             validate,          nullptr},
+    {"refuse",           "cu    ", is_invalid,          nullptr,           refuse_invalid},
     {"warn",             "cupf  ", has_warnings,        warn,              nullptr},
     {"settle",           "cu    ", nullptr,             nullptr,           settle},
     {"settle part",      "  p   ", nullptr,             nullptr,           settle_part},

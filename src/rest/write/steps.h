@@ -31,6 +31,7 @@ struct Write {
   json::Value sent = {};    // the object without its owners, where they may have to be taken back
   json::Value requested = {};  // the object before mutation, if it is compared later
   std::optional<admission::Review> review = {};
+  std::optional<Error> invalid = {};  // validation refused it, and conditions have the first word
   std::vector<Reservation> reserved = {};
   bool watches_fields = false;     // the changed fields are needed
   bool compares_mutation = false;  // and at those that admission changes
