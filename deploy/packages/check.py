@@ -2,7 +2,7 @@
 
     check.py OUT        OUT as make.py leaves it
 
-The .deb is installed in a clean Debian 12, started as its unit says, shown the tour of the README, stopped and purged: only
+docs/packages.md: the .deb is installed in a clean Debian 12, started as its unit says, shown the tour of the README, stopped and purged: only
 the data may be left. The image is unpacked and started with a root that cannot be written. The library is linked against.
 """
 import glob
@@ -23,7 +23,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
-import readme  # noqa: E402
+import book  # noqa: E402
 from server import eventually, expect, free_port  # noqa: E402
 
 SERVICE_USER = 61184  # the first one that systemd gives to services with DynamicUser
@@ -149,7 +149,7 @@ def check_deb(out, folder):
     try:
         service.hear("READY=1")
         say("the service is ready; the tour of the README")
-        readme.tour(os.path.join(service.data, "admin.kubeconfig"), wrapper)
+        book.tour(os.path.join(service.data, "admin.kubeconfig"), wrapper)
         service.stop()
         say("a second start on the same data")
         service = Service(root)

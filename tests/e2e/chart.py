@@ -1,4 +1,5 @@
-"""The Helm chart deploy/helm/cardea: linted, rendered in both modes, and installed in a running Cardea, which checks every field.
+"""The Helm chart deploy/helm/cardea: linted, rendered in both modes, and installed in a running Cardea, which checks every field
+(docs/packages.md).
 
 Only with the peers (`./dev test --with-peers`), which bring Helm. Pods of the release do not run: nothing here is a node.
 """

@@ -1,4 +1,4 @@
-"""A server with the programs of a cluster attached: kube-controller-manager, kube-scheduler, and KWOK as its nodes.
+"""A server with the programs of a cluster attached: kube-controller-manager, kube-scheduler, and KWOK as its nodes (docs/ecosystem.md).
 
     with Cluster(Cardea()) as cluster:
         cluster.kubectl("create", "deployment", "web", "--image=web")

@@ -93,8 +93,8 @@ def volumes_of_one_class(w):
     path = "/api/v1/persistentvolumes"
     told = documented("", 0).replace("\n", " ").strip()
     w.refused("alice", "POST", path, volume("x", "prod"), saying=told)
-    question, _, answer = documented("", 1).partition("\n")
-    code, said = run_can_i(w.server.kubeconfig, *question.removeprefix("$ cardea can-i ").split())
+    question, _, answer = documented("console").partition("$ cardea can-i ")[2].partition("\n")
+    code, said = run_can_i(w.server.kubeconfig, *question.split())
     expect(code == 3 and said == answer, f"{code} {said!r}, the page says {answer!r}")
     expect(ask_can_i(w, "bob", "create", "persistentvolumes")[0] == 1, "the example concerns Bob")
     w.allowed("alice", "POST", path, volume("mine", "dev"))

@@ -1,7 +1,7 @@
 """Gatekeeper: a template in Rego becomes a kind of its own, a constraint of that kind refuses, the audit reports, a mutator mutates.
 
 Gatekeeper runs outside of the cluster, with its own manifests (but for the Deployments). On Cardea and, under names that begin with
-`kubernetes_`, on a kube-apiserver. Only with `./dev test --with-peers`.
+`kubernetes_`, on a kube-apiserver (docs/ecosystem.md). Only with `./dev test --with-peers`.
 """
 import base64
 import json

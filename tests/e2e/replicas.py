@@ -1,4 +1,4 @@
-"""Three servers on one etcd behave as one."""
+"""Three servers on one etcd behave as one (docs/replicas.md)."""
 import json
 import threading
 import time

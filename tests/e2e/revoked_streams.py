@@ -1,4 +1,4 @@
-"""Streams that are open when their permission goes away: each ends, its neighbours go on, and the audit log says so.
+"""Streams that are open when their permission goes away: each ends, its neighbours go on, and the audit log says so (docs/streams.md).
 
 The kubelet is small_kubelet.py.
 """

@@ -77,8 +77,8 @@ class Cardea:
 
     running = []  # those inside their `with` blocks
 
-    def __init__(self, *flags, data_dir=None):
-        self.flags = list(flags)
+    def __init__(self, *flags, data_dir=None, start_in=None):
+        self.flags, self.start_in = list(flags), start_in
         self.folder = tempfile.mkdtemp(prefix="cardea-e2e-")
         self.data_dir = data_dir or os.path.join(self.folder, "data")
         self.log_path = os.path.join(self.folder, "log")
@@ -117,7 +117,7 @@ class Cardea:
 
     def start(self):
         log = open(self.log_path, "ab")
-        self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.process = subprocess.Popen(self.command(), cwd=self.start_in, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         log.close()
         deadline = time.monotonic() + READY_SECONDS
         while not self.ready():

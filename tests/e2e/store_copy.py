@@ -1,4 +1,4 @@
-"""`cardea store copy`: from SQLite to etcd and back, and everything is there."""
+"""`cardea store copy`: from SQLite to etcd and back, and everything is there (docs/replicas.md)."""
 import os
 import shutil
 import subprocess
