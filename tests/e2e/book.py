@@ -2,10 +2,12 @@
 prints has to be what the page shows. `shell_blocks.py` says how blocks are written and how one is left out.
 
 Each page has an empty folder and a new server, whose data folder is there as `data` and as `D`. `cardea serve` in a page starts
-another one instead. Chapters have the names of the pages: `book.py docs/webhook.md`.
+another one instead, unless the page shows what it prints; `systemctl stop cardea` and `systemctl start cardea` stop and start it.
+Chapters have the names of the pages: `book.py docs/webhook.md`.
 """
 import glob
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -19,6 +21,7 @@ story = Story("book")
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 PAGES = ["README.md", "CONTRIBUTING.md"] + sorted(os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, "docs/**/*.md"), recursive=True))
+OF_THE_SYSTEM = {"Address already in use"}
 ADDRESS = "https://127.0.0.1:6443"
 # What the excerpts on the first screen of the README leave out.
 VOLUME = """apiVersion: v1
@@ -61,7 +64,7 @@ class Reader:
 
     def run(self, command):
         text = f". {self.state}\n{command.replace(ADDRESS, self.base)}\nstatus=$?\nexport -p > {self.state}\nexit $status\n"
-        done = subprocess.run(["bash", "-c", text], cwd=self.folder, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(["timeout", "60", "bash", "-c", text], cwd=self.folder, capture_output=True, text=True)
         return done.returncode, (done.stdout + done.stderr).strip()
 
     def write(self, name, text):
@@ -84,7 +87,7 @@ def tour(kubeconfig, cardea, page="README.md", base=ADDRESS):
         walk(reader, page)
 
 
-def walk(reader, page, serve=None):
+def walk(reader, page, servers=None):
     if page == "README.md":
         reader.write("prod-volume.yaml", VOLUME)
         reader.follow("kubectl create deployment web --image=nginx", "")
@@ -93,39 +96,58 @@ def walk(reader, page, serve=None):
             reader.write(block.file_name(), block.text)
         for command, wanted in block.commands() if block.is_run_here() else ():
             try:
-                if command.startswith("cardea serve "):
-                    expect(serve, "this page starts servers")
-                    serve(shlex.split(command)[2:])
-                else:
+                if not (servers and servers.take(command, wanted)):
                     reader.follow(command, wanted)
             except AssertionError as error:
                 raise AssertionError(f"{block}: {error}") from error
 
 
 def starts_a_server(page):
-    commands = [command for block in blocks(ROOT, page) if block.is_run_here() for command, _ in block.commands()]
-    return commands[0].startswith("cardea serve ")
+    command, wanted = next(pair for block in blocks(ROOT, page) if block.is_run_here() for pair in block.commands())
+    return command.startswith("cardea serve ") and not wanted
+
+
+class Servers:
+    """The server of a page: one at a time."""
+
+    def __init__(self, reader):
+        self.reader, self.current = reader, None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if self.current:
+            self.current.__exit__(kind, error, trace)
+
+    def take(self, command, wanted):
+        """Does what the command says of the server; False for any other command."""
+        words = shlex.split(command) if command.startswith(("cardea serve ", "systemctl ")) else []
+        if words[:2] == ["cardea", "serve"] and not wanted:
+            self.serve(words[2:])
+        elif words == ["systemctl", "stop", "cardea"]:
+            expect(self.current.stop() == 0, "the server did not stop well")
+        elif words == ["systemctl", "start", "cardea"]:
+            self.current.start()
+        else:
+            return False
+        return True
+
+    def serve(self, flags):
+        self.__exit__(None, None, None)
+        at = flags.index("--data-dir") if "--data-dir" in flags else None
+        data = "data" if at is None else flags[at + 1]
+        kept = flags if at is None else flags[:at] + flags[at + 2:]
+        self.current = Cardea(*kept, data_dir=os.path.join(self.reader.folder, data), start_in=self.reader.folder)
+        self.current.__enter__()
+        self.reader.uses(self.current.data_dir, self.current.base)
 
 
 def read(page):
-    with tempfile.TemporaryDirectory() as folder:
-        reader, servers = Reader(folder, binary()), []
-
-        def serve(flags):
-            if servers:
-                servers.pop().__exit__(None, None, None)
-            data = flags[flags.index("--data-dir") + 1] if "--data-dir" in flags else "data"
-            kept = [flag for at, flag in enumerate(flags) if flag != "--data-dir" and (at == 0 or flags[at - 1] != "--data-dir")]
-            server = Cardea(*kept, data_dir=os.path.join(folder, data), start_in=folder)
-            servers.append(server.__enter__())
-            reader.uses(server.data_dir, server.base)
-        try:
-            if not starts_a_server(page):
-                serve(["--data-dir", "D"])
-            walk(reader, page, serve)
-        finally:
-            while servers:
-                servers.pop().__exit__(None, None, None)
+    with tempfile.TemporaryDirectory() as folder, Servers(Reader(folder, binary())) as servers:
+        if not starts_a_server(page):
+            servers.serve(["--data-dir", "D"])
+        walk(servers.reader, page, servers)
 
 
 @story.chapter
@@ -133,6 +155,28 @@ def every_block_is_run_or_says_why_not():
     problems = [block.problem(ROOT) for page in PAGES for block in blocks(ROOT, page)]
     problems = [problem for problem in problems if problem]
     expect(not problems, "\n".join(problems))
+
+
+def said_by_the_program():
+    """All literals of the sources, those that are written in several parts joined."""
+    text = ""
+    for path in glob.glob(os.path.join(ROOT, "src/**/*"), recursive=True) + glob.glob(os.path.join(ROOT, "app/*.cc")):
+        if path.endswith((".cc", ".h")) and not path.endswith("_test.cc"):
+            with open(path, encoding="utf-8") as file:
+                text += re.sub(r'"\s*\n\s*"', "", file.read())
+    return text.replace('\\"', '"')
+
+
+@story.chapter
+def messages_in_the_tables_of_troubleshooting_exist():
+    with open(os.path.join(ROOT, "docs/troubleshooting.md"), encoding="utf-8") as file:
+        page = file.read().partition("## kubectl cannot connect")[0]  # the last ones are kubectl's
+    rows = re.findall(r"^\| (`.*?) \| ", page, re.M)
+    sources = said_by_the_program()
+    messages = [message for row in rows for message in re.findall(r"`([^`]+)`", row)]
+    missing = [message for message in messages if message not in sources and message not in OF_THE_SYSTEM]
+    expect(len(messages) >= 25, f"only {len(messages)} messages were found")
+    expect(not missing, f"no source says {missing}")
 
 
 def chapter_of(page):
