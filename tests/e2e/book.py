@@ -157,6 +157,31 @@ def every_block_is_run_or_says_why_not():
     expect(not problems, "\n".join(problems))
 
 
+def anchors(path):
+    """The anchors of a page, as they are made from its headings."""
+    with open(path, encoding="utf-8") as file:
+        headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", file.read(), flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w -]", "", re.sub(r"\[(.*?)\]\(.*?\)", r"\1", heading).lower()).replace(" ", "-") for heading in headings}
+
+
+@story.chapter
+def links_lead_somewhere():
+    broken = []
+    for page in PAGES + ["CHANGELOG.md", "tests/README.md"]:
+        with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+            text = re.sub(r"^```.*?^```", "", file.read(), flags=re.M | re.S)
+        for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", text):
+            path, _, anchor = link.partition("#")
+            target = os.path.normpath(os.path.join(ROOT, os.path.dirname(page), path)) if path else os.path.join(ROOT, page)
+            if not os.path.exists(target) or (anchor and anchor not in anchors(target)):
+                broken.append(f"{page}: {link}")
+    expect(not broken, "\n".join(broken))
+    with open(os.path.join(ROOT, "docs/README.md"), encoding="utf-8") as file:
+        contents = file.read()
+    lost = [page for page in PAGES if page.startswith("docs/") and page != "docs/README.md" and f"({page[5:]}" not in contents]
+    expect(not lost, f"the table of contents leaves out {lost}")
+
+
 def said_by_the_program():
     """All literals of the sources, those that are written in several parts joined."""
     text = ""
@@ -177,6 +202,18 @@ def messages_in_the_tables_of_troubleshooting_exist():
     missing = [message for message in messages if message not in sources and message not in OF_THE_SYSTEM]
     expect(len(messages) >= 25, f"only {len(messages)} messages were found")
     expect(not missing, f"no source says {missing}")
+
+
+@story.chapter
+def numbers_of_the_comparison_were_measured():
+    def text(name):
+        with open(os.path.join(ROOT, "docs", name), encoding="utf-8") as file:
+            return file.read()
+    rows = [line for line in text("comparison.md").splitlines() if re.search(r"\| BENCHMARKS(; peers)? \|$", line)]
+    measured = set(re.findall(r"[\d.,]*\d", text("BENCHMARKS.md")))
+    numbers = [number for row in rows for cell in row.split("|")[2:3 if "; peers" in row else 4] for number in re.findall(r"[\d.,]*\d", cell)]
+    expect(len(numbers) >= 20, f"only {len(numbers)} numbers were found")
+    expect(set(numbers) <= measured, f"BENCHMARKS.md does not have {sorted(set(numbers) - measured)}")
 
 
 def chapter_of(page):
