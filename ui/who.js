@@ -1,6 +1,7 @@
 // Who can? All subjects that policies name and allow, and through what.
 import {attributesOf} from "./api.js";
 import {celText} from "./cel_text.js";
+import {denials} from "./denials.js";
 import {h, replace, settled} from "./dom.js";
 import {namespaceSource, VirtualList, busy, chips, count, failureNotice, fixedSource, notice, section, showDialog, suggestField, targets, textField, verbsOf} from "./parts.js";
 
@@ -14,6 +15,16 @@ function details(subject) {
       via.rule && Object.entries(via.rule).map(([key, value]) => [h("dt", {}, key), h("dd", {}, chips([value].flat().map((v) => (v === "" ? "core" : String(v)))))])),
       (via.conditions ?? []).map((c) => [h("p", {}, "if"), celText(c)]))),
     !subject.via?.length && !subject.dependsOn && h("p", {}, "Allowed without a binding.")];
+}
+
+// Denials hold whatever allows, so they stand above the list of those who may.
+function deniedView({policies, unread}) {
+  return [
+    policies.length > 0 && section("Who is denied, whatever allows", policies.map((p) => h("div", {class: "condition deny"},
+      h("p", {}, h("strong", {class: "mono"}, shownName(p.metadata)), p.spec.description && ` – ${p.spec.description}`),
+      p.spec.subjects?.length ? chips(p.spec.subjects.map((s) => `${s.kind} ${shownName(s)}`)) : h("p", {}, "Everybody"),
+      p.spec.expression && [h("p", {}, "if"), celText(p.spec.expression)]))),
+    unread.length > 0 && notice("warn", "There may be denials", `You may not list ${unread.join(" and ")}.`)];
 }
 
 export function who({api}) {
@@ -44,12 +55,14 @@ export function who({api}) {
     replace(result, busy("Asking…"));
     try {
       const question = attributesOf(api, {verb: verb.value, target: target.value, namespace: namespace.value, name: name.value});
-      const review = await api.review("access.cardea.dev", "v1alpha1", "resourceaccessreviews", "ResourceAccessReview", question, {signal: mine.signal});
+      const [review, denied] = await Promise.all([
+        api.review("access.cardea.dev", "v1alpha1", "resourceaccessreviews", "ResourceAccessReview", question, {signal: mine.signal}), denials(api, question, mine.signal)]);
       if (mine !== round) return;
       const status = review.status;
       all = status.subjects ?? [];
       replace(result,
         status.incomplete && notice("warn", "The list may not be complete", status.evaluationError ?? "An authorizer decides in another way."),
+        deniedView(denied),
         section(`Who can ${verb.value} ${target.value}${namespace.value ? ` in ${namespace.value}` : ""}`, all.length
           ? [filter.element, list.element, shown] : h("p", {}, "Nobody that a policy names.")));
       refresh();
@@ -61,7 +74,7 @@ export function who({api}) {
 
   const form = h("form", {class: "card", on: {submit: (event) => { event.preventDefault(); ask(); }}},
     target.element, verb.element, namespace.element, name.element, h("div", {class: "buttons"}, h("button", {type: "submit"}, "Ask")));
-  const element = h("div", {}, h("h1", {}, "Who can?"), h("p", {class: "lead"}, "The users, groups and service accounts that roles, bindings and policies allow something; those that a policy denies are left out."),
+  const element = h("div", {}, h("h1", {}, "Who can?"), h("p", {class: "lead"}, "The users, groups and service accounts that roles, bindings and policies allow something; those that are denied in any case are left out."),
                     h("div", {class: "two"}, form, result));
   return {element, open(query) {
     for (const [key, field] of Object.entries({target, verb, namespace, name})) if (query.has(key)) field.value = query.get(key);

@@ -2,6 +2,8 @@
 
     ui.py --packages=FOLDER     where the npm packages go (below the build folder); kept for the next run
     ui.py --images=FOLDER       keeps pictures of the page there: docs/images has those of the documents
+    ui.py --page=FOLDER         the browser takes the files of the page from there (`ui`), so that a change needs no build
+    ui.py --spaces=N --bindings=N a_large_cluster       how large
 """
 import os
 import re
@@ -21,9 +23,7 @@ SOURCE = Path(__file__).resolve().parent / "browser"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 POLICIES = "/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies"
 MARKUP = "<img src=x onerror=struck=1>"
-MANY = 2500
-
-story = Story("ui", options={"packages": str(ROOT / "build" / "browser"), "images": ""})
+story = Story("ui", options={"packages": str(ROOT / "build" / "browser"), "images": "", "page": "", "spaces": "2500", "bindings": "2500"})
 
 
 def subject(kind, name):
@@ -58,13 +58,17 @@ def furnish(server):
         "effect": "Allow", "description": "volumes of class dev only", "subjects": [{"kind": "User", "name": "jane"}],
         "rules": [rule(["create", "update", "patch"], [""], ["persistentvolumes"])],
         "expression": "request.userInfo.username.startsWith('j') && object.spec.storageClassName == 'dev'"}})
+    create(POLICIES, {"metadata": {"name": "nothing-protected"}, "spec": {
+        "effect": "Deny", "description": MARKUP, "subjects": [{"kind": "Group", "name": "night-shift"}, {"kind": "User", "name": MARKUP}],
+        "rules": [rule(["delete"], [""], ["pods"])], "expression": f"oldObject != null && oldObject.metadata.name != '{MARKUP}'"}})
 
 
 @story.shared
 def server():
     tokens = ROOT / "build" / "ui-tokens.csv"
     tokens.parent.mkdir(exist_ok=True)
-    tokens.write_text('admin-token,ada,1,"system:masters"\njane-token,jane,2,"dev"\n')
+    tokens.write_text('admin-token,ada,1,"system:masters"\njane-token,jane,2,"dev"\n'
+                      f'markup-token,{MARKUP},3,"{MARKUP},system:masters"\n')
     with Cardea("--ui", f"--token-auth-file={tokens}") as server:
         furnish(server)
         yield server
@@ -144,8 +148,9 @@ def browser(server):
         Path(images).mkdir(parents=True, exist_ok=True)
 
     def play(chapter, **more):
-        settings = {"CARDEA_BASE": server.base, "CARDEA_ADMIN": "admin-token", "CARDEA_JANE": "jane-token", "CARDEA_CHROMIUM": chromium,
-                    "CARDEA_IMAGES": str(Path(images).resolve()) if images else "", **more}
+        settings = {"CARDEA_BASE": server.base, "CARDEA_ADMIN": "admin-token", "CARDEA_JANE": "jane-token", "CARDEA_MARKUP": "markup-token", "CARDEA_CHROMIUM": chromium,
+                    "CARDEA_IMAGES": str(Path(images).resolve()) if images else "",
+                    "CARDEA_PAGE": str(Path(story.options["page"]).resolve()) if story.options["page"] else "", **more}
         run = subprocess.run(["node", "ui.mjs", chapter], cwd=folder, env={**os.environ, **settings}, timeout=600)
         expect(run.returncode == 0, f"{chapter} ended with status {run.returncode}")
     return play
@@ -159,17 +164,20 @@ for name in CHAPTERS:
 
 @story.chapter
 def a_large_cluster(server, browser):
+    spaces, bindings = int(story.options["spaces"]), int(story.options["bindings"])
+
     def some(numbers):
         connection = server.connect()
         for i in numbers:
-            exchange(connection, "POST", "/api/v1/namespaces", {"metadata": {"name": f"space-{i:05}"}})
+            if i < spaces:
+                exchange(connection, "POST", "/api/v1/namespaces", {"metadata": {"name": f"space-{i:05}"}})
             exchange(connection, "POST", f"{RBAC}/clusterrolebindings", {"metadata": {"name": f"many-{i:05}"}, "roleRef": reference("ClusterRole", "many"),
                                                                         "subjects": [subject("User", f"user-{i:05}")]})
         connection.close()
     server.request("POST", f"{RBAC}/clusterroles", {"metadata": {"name": "many"}, "rules": [rule(["get"], [""], ["pods"])]})
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(some, [range(k, MANY, 4) for k in range(4)]))
-    browser("a_large_cluster", CARDEA_MANY=str(MANY))
+        list(pool.map(some, [range(k, bindings, 4) for k in range(4)]))
+    browser("a_large_cluster", CARDEA_MANY=str(bindings))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ const {idleness, isCovered} = await load("grants");
 const {asYaml} = await load("change");
 const {pathBefore} = await load("playground");
 const {attributesOf, outcome} = await load("api");
+const {isAbout} = await load("denials");
 
 const rule = (verbs, apiGroups, resources, resourceNames) => ({verbs, apiGroups, resources, ...(resourceNames && {resourceNames})});
 const pods = rule(["get", "list"], [""], ["pods"]);
@@ -32,6 +33,20 @@ assert.match(idleness(api, [rule(["get"], ["x.example.com"], ["things"])], 0), /
 assert.equal(idleness(api, [rule(["get"], [""], ["pods/log"])], 0), "");
 assert.match(idleness(api, [rule(["get"], [""], ["pods/nothing"])], 0), /unused/);
 assert.match(idleness(api, [pods], 0, [{metadata: {name: "freeze"}, spec: {rules: [rule(["*"], [""], ["pods"])]}}]), /freeze/);
+
+// A denial is about every way to its effect.
+const asked = (verb, resource, more) => ({resourceAttributes: {verb, resource, ...more}});
+assert(isAbout(rule(["delete"], [""], ["pods"]), asked("delete", "pods")));
+assert(isAbout(rule(["delete"], [""], ["pods"]), asked("deletecollection", "pods")));
+assert(isAbout(rule(["delete"], [""], ["pods"]), asked("create", "pods", {subresource: "eviction"})));
+assert(isAbout(rule(["get"], [""], ["*"]), asked("watch", "secrets")));
+assert(isAbout(rule(["update"], ["*"], ["deployments"]), asked("patch", "deployments", {group: "apps", subresource: "scale"})));
+assert(!isAbout(rule(["deletecollection"], [""], ["pods"]), asked("delete", "pods")), "a denial of one way leaves the others");
+assert(!isAbout(rule(["delete"], ["apps"], ["pods"]), asked("delete", "pods")));
+assert(!isAbout(rule(["delete"], [""], ["pods"], ["a"]), asked("delete", "pods", {name: "b"})));
+assert(isAbout(rule(["delete"], [""], ["pods"], ["a"]), asked("delete", "pods")), "one of them may be meant");
+assert(isAbout({verbs: ["*"], nonResourceURLs: ["/metrics*"]}, {nonResourceAttributes: {verb: "get", path: "/metrics/slis"}}));
+assert(!isAbout(rule(["*"], ["*"], ["*"]), {nonResourceAttributes: {verb: "get", path: "/metrics"}}));
 
 // YAML that reads as what it was made from: what is no plain word is quoted.
 assert.equal(asYaml({a: {b: ["x", "*", ""], c: []}, yes: "no", n: 1, t: "a: b"}), 'a:\n  b:\n  - x\n  - "*"\n  - ""\n  c: []\n"yes": "no"\n"n": 1\nt: "a: b"\n');

@@ -1,11 +1,12 @@
 // Clicks through the page of --ui in Chromium. ui.mjs CHAPTER runs one chapter; ui.py calls it.
 //
-// CARDEA_BASE is the server, CARDEA_ADMIN and CARDEA_JANE are tokens, CARDEA_IMAGES is where pictures go, if anywhere.
+// CARDEA_BASE is the server, CARDEA_ADMIN, CARDEA_JANE and CARDEA_MARKUP are tokens, CARDEA_IMAGES is where pictures go, if anywhere.
+// CARDEA_PAGE is a folder with files that replace those of the server.
 import {chromium} from "playwright-core";
-import {readFileSync} from "node:fs";
+import {existsSync, readFileSync} from "node:fs";
 import {createRequire} from "node:module";
 
-const {CARDEA_BASE: base, CARDEA_ADMIN: admin, CARDEA_JANE: jane, CARDEA_IMAGES: images, CARDEA_CHROMIUM: executablePath} = process.env;
+const {CARDEA_BASE: base, CARDEA_ADMIN: admin, CARDEA_JANE: jane, CARDEA_MARKUP: marked, CARDEA_PAGE: pageFolder, CARDEA_IMAGES: images, CARDEA_CHROMIUM: executablePath} = process.env;
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const PATIENCE = 60_000;
@@ -30,6 +31,7 @@ async function visit({width = 1280, height = 800, colorScheme = "light", refusal
   page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
   page.on("dialog", (dialog) => { faults.push(`a dialog of the browser: ${dialog.message()}`); dialog.dismiss(); });
   page.on("request", (request) => { if (!request.url().startsWith(`${base}/`)) faults.push(`a request to ${request.url()}`); });
+  if (pageFolder) await page.route(`${base}/ui/**`, serveFromFolder);
   await page.goto(`${base}/ui/`);
   return {page, context, faults, async end() {
     expect(!faults.length, faults.join("\n"));
@@ -38,6 +40,15 @@ async function visit({width = 1280, height = 800, colorScheme = "light", refusal
     expect(await page.evaluate(() => window.struck === undefined), "a name became a script");
     await context.close();
   }};
+}
+
+const TYPES = {html: "text/html", js: "text/javascript", css: "text/css", svg: "image/svg+xml"};
+
+async function serveFromFolder(route) {
+  const name = new URL(route.request().url()).pathname.slice("/ui/".length) || "index.html", path = `${pageFolder}/${name}`;
+  const page = await route.fetch({url: `${base}/ui/`});  // for the headers
+  if (!existsSync(path)) return route.fulfill({status: 404});
+  await route.fulfill({status: 200, headers: {...page.headers(), "content-type": TYPES[name.split(".").pop()]}, body: readFileSync(path)});
 }
 
 async function signIn(token, options) {
@@ -156,6 +167,9 @@ const chapters = {
     const {page, end} = await signIn(admin);
     await go(page, "who?verb=delete&target=pods&namespace=shop&ask=1");
     await page.getByRole("option", {name: "system:masters"}).waitFor();
+    const denial = page.locator(".condition.deny", {hasText: "nothing-protected"});
+    await denial.getByText("Group night-shift").waitFor();
+    await denial.locator("pre, code").filter({hasText: "oldObject"}).first().waitFor();
     await picture(page, "ui-who");
     await page.getByLabel("Filter the subjects").fill("jane");
     await page.getByText("1 of", {exact: false}).waitFor();
@@ -242,11 +256,32 @@ const chapters = {
     await end().catch((error) => { if (!/status of 4\d\d/.test(error.message)) throw error; });
   },
 
-  // Names that are markup, wherever a name is shown.
+  // Names that are markup, wherever a name is shown: the viewer's own, subjects, bindings, roles, policies and what they say.
   async names_that_are_markup() {
-    const {page, end} = await signIn(admin);
+    const {page, end} = await signIn(marked, {refusals: true});
     const evil = "<img src=x onerror=struck=1>";
+    await page.locator("header .who", {hasText: evil}).waitFor();
+    await page.locator("dl.facts .chip", {hasText: evil}).waitFor();
     await page.getByRole("combobox", {name: "Namespace"}).click();
+    await go(page, "who?verb=delete&target=pods&namespace=shop&ask=1");
+    await page.locator(".condition.deny", {hasText: `User ${evil}`}).waitFor();
+    await go(page, `may?user=${encodeURIComponent(evil)}&groups=night-shift&verb=delete&target=pods&namespace=shop&ask=1`);
+    await page.locator(".condition", {hasText: evil}).first().waitFor();
+    await go(page, `may?user=${encodeURIComponent(evil)}&verb=${encodeURIComponent(evil)}&target=${encodeURIComponent(evil)}&namespace=${encodeURIComponent(evil)}&ask=1`);
+    await page.locator(".verdict, [role=alert]").first().waitFor();
+    await go(page, "change");
+    await page.getByRole("combobox", {name: "Kind"}).selectOption("Role");
+    await page.getByRole("combobox", {name: "Namespace"}).fill("shop");
+    await page.getByRole("textbox", {name: "Name", exact: true}).fill(evil);
+    await page.getByRole("button", {name: "Load"}).click();
+    await page.waitForFunction(() => document.querySelector("#main textarea").value.includes("rules:"));
+    const yaml = await page.locator("#main textarea").inputValue();
+    await page.locator("#main textarea").fill(yaml.replace("- get", `- get\n  - ${JSON.stringify(evil)}`));
+    await page.getByRole("button", {name: "What would change?"}).click();
+    await page.getByRole("heading", {name: /Gains: 1/}).waitFor();
+    await text(page, `User ${evil}`);
+    await go(page, "grants?kind=ClusterAccessPolicy&name=nothing-protected");
+    await page.locator(".graph text", {hasText: "<img src=x"}).first().waitFor();
     await go(page, `who?verb=get&target=configmaps&namespace=shop&ask=1`);
     await page.getByLabel("Filter the subjects").fill("onerror");
     await page.getByRole("option", {name: evil}).click();
@@ -326,14 +361,27 @@ const chapters = {
     await end();
   },
 
+  // Wherever text can be entered: a clear message, and the text stays.
   async ten_megabytes_of_yaml() {
     const {page, end} = await signIn(admin);
+    const tooMuch = async (place, button) => {
+      await page.evaluate((at) => { document.querySelectorAll("#main textarea")[at].value = `object:\n${"  key: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n".repeat(215_000)}`; }, place);
+      await page.getByRole("button", {name: button}).click();
+      await page.locator("#main").getByText("This is too large for the server").first().waitFor();
+      const left = await page.evaluate((at) => document.querySelectorAll("#main textarea")[at].value.length, place);
+      expect(left > 10_000_000, "what was entered is gone");
+    };
     await go(page, "expressions");
-    await page.evaluate(() => { document.querySelectorAll("#main textarea")[1].value = `object:\n${"  key: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n".repeat(215_000)}`; });
-    await page.getByRole("button", {name: "Evaluate"}).click();
-    await text(page, "This is too large for the server");
-    const left = await page.evaluate(() => document.querySelectorAll("#main textarea")[1].value.length);
-    expect(left > 10_000_000, "what was entered is gone");
+    await page.getByRole("heading", {name: "Expressions", exact: true}).waitFor();
+    await tooMuch(1, "Evaluate");
+    await go(page, "may?user=jane&verb=create&target=persistentvolumes");
+    await page.getByRole("heading", {name: "May they?"}).waitFor();
+    await tooMuch(0, "Ask");
+    await go(page, "change");
+    await page.getByRole("heading", {name: "Try a change"}).waitFor();
+    await page.getByRole("combobox", {name: "Kind"}).selectOption("ClusterRole");
+    await page.getByRole("textbox", {name: "Name", exact: true}).fill("large");
+    await tooMuch(0, "What would change?");
     await end();
   },
 
