@@ -6,6 +6,7 @@ import {drawGraph} from "./graph.js";
 import {VirtualList, busy, chips, count, failureNotice, namespaceSource, notice, section, suggestField, textField} from "./parts.js";
 
 const RBAC = {group: "rbac.authorization.k8s.io", version: "v1"}, ACCESS = {group: "access.cardea.dev", version: "v1alpha1"};
+const DOCUMENTS = {group: "authorization.openshift.io", version: "v1beta3", namespaced: true};
 const KINDS = [
   {kind: "ClusterRole", title: "Cluster roles", resource: "clusterroles", ...RBAC},
   {kind: "Role", title: "Roles", resource: "roles", namespaced: true, ...RBAC},
@@ -13,7 +14,10 @@ const KINDS = [
   {kind: "RoleBinding", title: "Bindings", resource: "rolebindings", namespaced: true, ...RBAC},
   {kind: "ClusterAccessPolicy", title: "Cluster policies", resource: "clusteraccesspolicies", ...ACCESS},
   {kind: "AccessPolicy", title: "Policies", resource: "accesspolicies", namespaced: true, ...ACCESS},
+  {kind: "Document Role", title: "Document roles", resource: "roles", ...DOCUMENTS},
+  {kind: "Document RoleBinding", title: "Document bindings", resource: "rolebindings", ...DOCUMENTS},
 ];
+const isDocument = (which) => kindOf(which).group === DOCUMENTS.group;
 const kindOf = (name) => KINDS.find((k) => k.kind === name);
 const MOST_NODES = 40;  // of one column
 
@@ -46,6 +50,18 @@ export function idleness(api, rules, index, denials = []) {
   });
   return known ? "" : "unused: this server does not serve these resources";
 }
+
+// Roles and bindings of namespace policy, in the words of the others.
+export function fromDocument(object) {
+  const {name, namespace} = object.roleRef ?? {};
+  return {...object,
+    ...(object.roleRef && {roleRef: {kind: "Document Role", name, namespace},
+      subjects: [...(object.userNames ?? []).map((n) => ({kind: "User", name: n})), ...(object.groupNames ?? []).map((n) => ({kind: "Group", name: n}))]}),
+    ...(object.rules && {rules: object.rules.map(({resourceKinds, apiGroups, ...rest}) => ({...rest, resources: resourceKinds, apiGroups: apiGroups?.length ? apiGroups : ["*"]}))})};
+}
+
+// What a rule says beside verbs and resources.
+const remarkOf = (rule) => [rule.deny && "denies", rule.attributeRestrictions && `if ${JSON.stringify(rule.attributeRestrictions)}`, rule.description].filter(Boolean).join(" · ");
 
 const shownRule = (r) => `${(r.verbs ?? []).join(", ")} · ${(r.resources ?? r.nonResourceURLs ?? ["everything"]).join(", ")}`;
 const ruleGroup = (r) => (r.nonResourceURLs ? "paths" : (r.apiGroups ?? ["*"]).map((g) => g || "core").join(", ")) + (r.resourceNames?.length ? ` · ${r.resourceNames.join(", ")}` : "");
@@ -120,6 +136,11 @@ export function grants({api}) {
     }
   }
 
+  async function find(which, namespace, name, signal) {
+    const object = await api.find(kindOf(which), namespace, name, {signal});
+    return object && isDocument(which) ? fromDocument(object) : object;
+  }
+
   async function choose(which, meta) {
     chosen = {which, meta};
     round?.abort();
@@ -127,7 +148,7 @@ export function grants({api}) {
     replace(result, busy(`Reading ${shownName(meta)}…`));
     try {
       await check("get", kindOf(which), meta.namespace ?? "");
-      const object = await api.find(kindOf(which), meta.namespace, meta.name, {signal});
+      const object = await find(which, meta.namespace, meta.name, signal);
       if (!object) throw new Failure(404, `${which} ${shownName(meta)} does not exist any more.`);
       const gaps = [];
       const denials = api.serves("clusteraccesspolicies", "access.cardea.dev")
@@ -139,7 +160,13 @@ export function grants({api}) {
       } else if (which.endsWith("RoleBinding")) {
         bindings = [object];
         const ref = object.roleRef;
-        role = await optional(gaps, `${ref.kind} ${ref.name}`, () => api.find(kindOf(ref.kind), ref.kind === "Role" ? meta.namespace : "", ref.name, {signal}));
+        const home = ref.namespace ?? (ref.kind === "Role" ? meta.namespace : "");
+        role = await optional(gaps, `${ref.kind} ${ref.name}`, () => find(ref.kind, home, ref.name, signal));
+      } else if (isDocument(which)) {
+        role = object;
+        const place = await api.mayI("list", "rolebindings", DOCUMENTS.group) ? "" : meta.namespace;  // roles of the master namespace are bound anywhere
+        bindings = ((await optional(gaps, "bindings", () => all("Document RoleBinding", place, signal))) ?? []).map(fromDocument)
+          .filter((b) => b.roleRef.name === meta.name && b.roleRef.namespace === meta.namespace);
       } else {
         role = object;
         const refers = (b) => b.roleRef.kind === which && b.roleRef.name === meta.name;
@@ -181,8 +208,9 @@ export function grants({api}) {
       if (policy.spec.subjects?.length) addSubjects(policy.spec.subjects, grantor);
       else link(put("everybody", 0, "everybody", "no subjects are named"), grantor);
     }
-    const marks = rules.map((_, i) => idleness(api, rules, i, isDeny ? [] : denials));
-    rules.forEach((r, i) => link(policy ? grantor : roleNode, put(`u ${i}`, 3, shownRule(r), marks[i] || ruleGroup(r), marks[i] ? "warn" : isDeny ? "deny" : "yes")));
+    const marks = rules.map((r, i) => (isDocument(which) ? remarkOf(r) : idleness(api, rules, i, isDeny ? [] : denials)));
+    const toneOf = (r, mark) => (isDeny || r.deny ? "deny" : mark ? "warn" : "yes");
+    rules.forEach((r, i) => link(policy ? grantor : roleNode, put(`u ${i}`, 3, shownRule(r), marks[i] || ruleGroup(r), toneOf(r, marks[i]))));
     if (policy && !rules.length) link(grantor, put("u all", 3, "everything", "no rules are named", isDeny ? "deny" : "yes"));
     const subjectCount = new Set(bindings.flatMap((b) => (b.subjects ?? []).map((s) => `${s.kind} ${s.namespace ?? ""} ${s.name}`))).size;
     const isUnbound = !policy && !which.endsWith("Binding") && !bindings.length;
@@ -208,7 +236,7 @@ export function grants({api}) {
   }
 
   function bindingList(bindings) {
-    const view = new VirtualList({label: "All bindings of this role", pick: (b) => choose(b.metadata.namespace ? "RoleBinding" : "ClusterRoleBinding", b.metadata),
+    const view = new VirtualList({label: "All bindings of this role", pick: (b) => choose(b.roleRef.kind === "Document Role" ? "Document RoleBinding" : b.metadata.namespace ? "RoleBinding" : "ClusterRoleBinding", b.metadata),
       render: (b) => [h("span", {class: "mono"}, shownName(b.metadata)), h("span", {class: "tail"}, (b.subjects ?? []).map(shownSubject).join(", "))]});
     view.set(bindings);
     return view.element;

@@ -58,9 +58,20 @@ def furnish(server):
         "effect": "Allow", "description": "volumes of class dev only", "subjects": [{"kind": "User", "name": "jane"}],
         "rules": [rule(["create", "update", "patch"], [""], ["persistentvolumes"])],
         "expression": "request.userInfo.username.startsWith('j') && object.spec.storageClassName == 'dev'"}})
-    create(POLICIES, {"metadata": {"name": "nothing-protected"}, "spec": {
-        "effect": "Deny", "description": MARKUP, "subjects": [{"kind": "Group", "name": "night-shift"}, {"kind": "User", "name": MARKUP}],
-        "rules": [rule(["delete"], [""], ["pods"])], "expression": f"oldObject != null && oldObject.metadata.name != '{MARKUP}'"}})
+    documents = "/apis/authorization.openshift.io/v1beta3/namespaces/shop"
+    create(f"{documents}/policies", {"kind": "Policy"})
+    create(f"{documents}/policybindings", {"kind": "PolicyBinding", "policyRef": {"namespace": "shop"}})
+    create(f"{documents}/roles", {"kind": "Role", "metadata": {"name": "careful"}, "rules": [
+        {"verbs": ["get", "delete"], "resourceKinds": ["pods"]},
+        {"deny": True, "verbs": ["delete"], "resourceKinds": ["pods"], "attributeRestrictions": {"labelsContain": ["protected"]}, "description": MARKUP}]})
+    create(f"{documents}/rolebindings", {"kind": "RoleBinding", "metadata": {"name": "careful"}, "roleRef": {"namespace": "shop", "name": "careful"},
+                                         "userNames": ["edgar", MARKUP], "groupNames": ["editors"]})
+    create(POLICIES, {"metadata": {"name": "keep-protected"}, "spec": {
+        "effect": "Deny", "description": "what is protected is not deleted", "subjects": [{"kind": "Group", "name": "night-shift"}],
+        "rules": [rule(["delete"], [""], ["pods"])], "expression": "oldObject != null && 'protected' in oldObject.metadata.?labels.orValue({})"}})
+    create(POLICIES, {"metadata": {"name": "markup"}, "spec": {
+        "effect": "Deny", "description": MARKUP, "subjects": [{"kind": "User", "name": MARKUP}],
+        "rules": [rule(["delete"], [""], ["configmaps"])], "expression": f"oldObject != null && oldObject.metadata.name != '{MARKUP}'"}})
 
 
 @story.shared

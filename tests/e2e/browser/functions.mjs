@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import {pathToFileURL} from "node:url";
 
 const load = (name) => import(pathToFileURL(`${process.argv[2]}/${name}.js`));
-const {idleness, isCovered} = await load("grants");
+const {fromDocument, idleness, isCovered} = await load("grants");
 const {asYaml} = await load("change");
 const {pathBefore} = await load("playground");
 const {attributesOf, outcome} = await load("api");
@@ -33,6 +33,12 @@ assert.match(idleness(api, [rule(["get"], ["x.example.com"], ["things"])], 0), /
 assert.equal(idleness(api, [rule(["get"], [""], ["pods/log"])], 0), "");
 assert.match(idleness(api, [rule(["get"], [""], ["pods/nothing"])], 0), /unused/);
 assert.match(idleness(api, [pods], 0, [{metadata: {name: "freeze"}, spec: {rules: [rule(["*"], [""], ["pods"])]}}]), /freeze/);
+
+// Documents of namespace policy in the words of roles and bindings.
+assert.deepEqual(fromDocument({rules: [{deny: true, verbs: ["delete"], resourceKinds: ["pods"]}]}).rules,
+                 [{deny: true, verbs: ["delete"], resources: ["pods"], apiGroups: ["*"]}]);
+assert.deepEqual(fromDocument({roleRef: {name: "r", namespace: "n"}, userNames: ["u"], groupNames: ["g"]}).subjects,
+                 [{kind: "User", name: "u"}, {kind: "Group", name: "g"}]);
 
 // A denial is about every way to its effect.
 const asked = (verb, resource, more) => ({resourceAttributes: {verb, resource, ...more}});

@@ -167,7 +167,7 @@ const chapters = {
     const {page, end} = await signIn(admin);
     await go(page, "who?verb=delete&target=pods&namespace=shop&ask=1");
     await page.getByRole("option", {name: "system:masters"}).waitFor();
-    const denial = page.locator(".condition.deny", {hasText: "nothing-protected"});
+    const denial = page.locator(".condition.deny", {hasText: "keep-protected"});
     await denial.getByText("Group night-shift").waitFor();
     await denial.locator("pre, code").filter({hasText: "oldObject"}).first().waitFor();
     await picture(page, "ui-who");
@@ -200,6 +200,13 @@ const chapters = {
     await page.getByText("Cluster bindings", {exact: true}).click();
     await page.getByRole("option", {name: "dangling"}).click();
     await page.locator(".graph text", {hasText: "does not exist"}).waitFor();
+    // Roles of namespace policy, which may deny.
+    await page.getByText("Document roles", {exact: true}).click();
+    await page.getByRole("option", {name: "shop/careful"}).click();
+    for (const words of ["edgar", "editors", "shop/careful", "denies"]) await page.locator(".graph text", {hasText: words}).first().waitFor();
+    await page.getByText("Document bindings", {exact: true}).click();
+    await page.getByRole("option", {name: "shop/careful"}).click();
+    await page.locator(".graph text", {hasText: "get, delete"}).first().waitFor();
     await end();
   },
 
@@ -263,9 +270,9 @@ const chapters = {
     await page.locator("header .who", {hasText: evil}).waitFor();
     await page.locator("dl.facts .chip", {hasText: evil}).waitFor();
     await page.getByRole("combobox", {name: "Namespace"}).click();
-    await go(page, "who?verb=delete&target=pods&namespace=shop&ask=1");
+    await go(page, "who?verb=delete&target=configmaps&namespace=shop&ask=1");
     await page.locator(".condition.deny", {hasText: `User ${evil}`}).waitFor();
-    await go(page, `may?user=${encodeURIComponent(evil)}&groups=night-shift&verb=delete&target=pods&namespace=shop&ask=1`);
+    await go(page, `may?user=${encodeURIComponent(evil)}&verb=delete&target=configmaps&namespace=shop&ask=1`);
     await page.locator(".condition", {hasText: evil}).first().waitFor();
     await go(page, `may?user=${encodeURIComponent(evil)}&verb=${encodeURIComponent(evil)}&target=${encodeURIComponent(evil)}&namespace=${encodeURIComponent(evil)}&ask=1`);
     await page.locator(".verdict, [role=alert]").first().waitFor();
@@ -280,8 +287,10 @@ const chapters = {
     await page.getByRole("button", {name: "What would change?"}).click();
     await page.getByRole("heading", {name: /Gains: 1/}).waitFor();
     await text(page, `User ${evil}`);
-    await go(page, "grants?kind=ClusterAccessPolicy&name=nothing-protected");
+    await go(page, "grants?kind=ClusterAccessPolicy&name=markup");
     await page.locator(".graph text", {hasText: "<img src=x"}).first().waitFor();
+    await go(page, "grants?kind=Document%20Role&namespace=shop&name=careful");
+    await page.getByRole("cell", {name: evil}).first().waitFor();
     await go(page, `who?verb=get&target=configmaps&namespace=shop&ask=1`);
     await page.getByLabel("Filter the subjects").fill("onerror");
     await page.getByRole("option", {name: evil}).click();
