@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 
 from server import Cardea, binary, expect, skip
-from shell_blocks import blocks, shows
+from shell_blocks import Block, blocks, shows
 from story import Story
 
 story = Story("book")
@@ -155,6 +155,28 @@ def every_block_is_run_or_says_why_not():
     problems = [block.problem(ROOT) for page in PAGES for block in blocks(ROOT, page)]
     problems = [problem for problem in problems if problem]
     expect(not problems, "\n".join(problems))
+
+
+@story.chapter
+def a_page_that_is_wrong_is_noticed():
+    def block(language, text, mark=None):
+        return Block("docs/README.md", 1, language, text, mark)
+    expect(list(block("console", "$ cat <<E\n$ x\nE\nout\n$ b \\\n c\n").commands()) == [("cat <<E\n$ x\nE\n", "out"), ("b \\\n c\n", "")], "console")
+    expect(block("sh", "# why\na\n# out\n\n# more\nfor i in 1; do\n  b\ndone\n").commands() == [("a\n", "out"), ("for i in 1; do\n  b\ndone\n", "")], "sh")
+    expect(shows("NAME   AGE\nx      1s\nend", "NAME AGE\n...\nend"), "columns and gaps")
+    expect(not shows("a\nb", "b\n...\na") and not shows("yes, if", "no"), "another output is taken")
+    for language, text, mark in (("bash", "ls\n", None), ("", "$ ls\n", None), ("", "kubectl get pods\n", None), ("sh", "ls\n", "tried by tests/e2e/nowhere.py"),
+                                 ("sh", "ls\n", "tried by tests/e2e/server.py")):
+        expect(block(language, text, mark).problem(ROOT), f"{language} {text!r} {mark} is taken")
+    expect(block("sh", "ls\n").problem(ROOT) is None and block("sh", "ls\n").is_run_here(), "sh is not run")
+    with tempfile.TemporaryDirectory() as folder:
+        reader = Reader(folder, binary())
+        for command, wanted in (("false", ""), ("echo no", "yes")):
+            try:
+                reader.follow(command + "\n", wanted)
+            except AssertionError:
+                continue
+            raise AssertionError(f"{command} with {wanted!r} is taken")
 
 
 def anchors(path):
