@@ -6,6 +6,7 @@ another one instead, unless the page shows what it prints; `systemctl stop carde
 Chapters have the names of the pages: `book.py docs/webhook.md`.
 """
 import glob
+import json
 import os
 import re
 import shlex
@@ -37,6 +38,14 @@ spec:
 
 def kubectl():
     return os.environ.get("CARDEA_KUBECTL") or shutil.which("kubectl") or skip("no kubectl: neither $CARDEA_KUBECTL nor one on the PATH")
+
+
+def skip_with_an_old_kubectl():
+    """The pages show what a current kubectl says; before 1.24 it has no `create token`, and other words."""
+    shown = subprocess.run([kubectl(), "version", "--client", "-o", "json"], capture_output=True, text=True, check=True).stdout
+    minor = int(re.match(r"\d+", json.loads(shown)["clientVersion"]["minor"])[0])
+    if minor < 24:
+        skip(f"kubectl is 1.{minor}, and pages are written for 1.24 and later")
 
 
 class Reader:
@@ -144,6 +153,7 @@ class Servers:
 
 
 def read(page):
+    skip_with_an_old_kubectl()
     with tempfile.TemporaryDirectory() as folder, Servers(Reader(folder, binary())) as servers:
         if not starts_a_server(page):
             servers.serve(["--data-dir", "D"])
