@@ -11,6 +11,7 @@ story = Story("reference")
 
 DOCS = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs"))
 OWN_GROUPS = ("access.cardea.dev", "authorization.openshift.io", "permissionconfig.k8s.io")
+TEXT_COLUMN = 36  # of a help text; what stands further to the right is an item of a list
 FLAGS = """# Flags of all commands
 
 This page is what `cardea COMMAND --help` says: `tests/e2e/reference.py --write` generates it. [RUNNING.md](RUNNING.md) explains the flags of `serve`,
@@ -53,13 +54,15 @@ def sections(text):
 
 def rows(lines):
     """Flags, or words, with their meaning, of one group."""
-    found = []
+    found, was_item = [], False
     for line in lines:
         begins = re.match(r"  (\S.*?)(?:\s{2,}(\S.*))?$", line)
         if begins and not line.startswith("   "):
             found.append([begins[1], begins[2] or ""])
         else:
-            found[-1][1] = f"{found[-1][1]} {line.strip()}".strip()
+            is_item = len(line) - len(line.lstrip()) > TEXT_COLUMN
+            found[-1][1] = f"{found[-1][1]}{',' if is_item and was_item else ''} {line.strip()}".strip()
+            was_item = is_item
     return found
 
 
