@@ -356,6 +356,23 @@ const chapters = {
     await page.unroute("**/apis/**");
     await ask(page);
     await page.locator(".verdict").waitFor();
+    // The same where a whole object and an expression were written.
+    await go(page, "change");
+    await page.getByRole("combobox", {name: "Kind"}).selectOption("ClusterRole");
+    await page.getByRole("textbox", {name: "Name", exact: true}).fill("written");
+    await page.locator("#main textarea").fill("rules: []  # much work");
+    await go(page, "expressions");
+    await page.getByLabel("Expression").fill("1 + 1");
+    await page.route("**/apis/**", (route) => route.abort("connectionreset"));
+    await page.getByRole("button", {name: "Evaluate"}).click();
+    await text(page, "The server cannot be reached");
+    expect(await page.getByLabel("Expression").inputValue() === "1 + 1", "the expression is gone");
+    await go(page, "change");
+    await page.getByRole("button", {name: "What would change?"}).click();
+    await text(page, "The server cannot be reached");
+    expect(await page.locator("#main textarea").inputValue() === "rules: []  # much work", "the object is gone");
+    await page.unroute("**/apis/**");
+    await go(page, "may");
     // Credentials that run out ask for new ones, above the form.
     await page.route("**/apis/**", (route) => route.fulfill({status: 401, json: {kind: "Status", message: "Unauthorized"}}));
     await ask(page);
