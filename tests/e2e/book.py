@@ -73,7 +73,7 @@ class Reader:
 
     def run(self, command):
         text = f". {self.state}\n{command.replace(ADDRESS, self.base)}\nstatus=$?\nexport -p > {self.state}\nexit $status\n"
-        done = subprocess.run(["timeout", "60", "bash", "-c", text], cwd=self.folder, capture_output=True, text=True)
+        done = subprocess.run(["timeout", "120", "bash", "-c", text], cwd=self.folder, capture_output=True, text=True)
         return done.returncode, (done.stdout + done.stderr).strip()
 
     def write(self, name, text):
