@@ -16,6 +16,7 @@
 #include "json/yaml.h"
 #include "json/yaml_lines.h"
 #include "upstream/egress.h"
+#include "upstream/trace_exporter.h"
 
 namespace cardea::app {
 namespace {
@@ -71,6 +72,11 @@ Problems check_egress(const std::string&, const std::string& text) {
   return egress ? Problems{} : problem_of(egress.error());
 }
 
+Problems check_tracing(const std::string&, const std::string& text) {
+  auto config = upstream::parse_tracing_config(text);
+  return config ? Problems{} : problem_of(config.error());
+}
+
 Problems check_encryption(const std::string&, const std::string&) {
   return {{"", "this server does not encrypt what it stores, and refuses such a file"}};
 }
@@ -86,6 +92,7 @@ constexpr Kind kKinds[] = {
     {"apiserver.config.k8s.io", "AdmissionConfiguration", check_admission},
     {"apiserver.config.k8s.io", "EncryptionConfiguration", check_encryption},
     {"apiserver.k8s.io", "EgressSelectorConfiguration", check_egress},
+    {"apiserver.k8s.io", "TracingConfiguration", check_tracing},
     {"audit.k8s.io", "Policy", check_audit},
 };
 

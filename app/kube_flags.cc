@@ -115,7 +115,6 @@ constexpr Row kRows[] = {
     {"--allow-metric-labels-manifest", kText, kAccepted, kMetrics, ""},
     {"--disabled-metrics", kText, kAccepted, kMetrics, ""},
     {"--show-hidden-metrics-for-version", kText, kAccepted, kMetrics, ""},
-    {"--tracing-config-file", kText, kAccepted, "the server sends no traces", ""},
 };
 
 bool is_harmless(const Row& row, std::string_view value) {

@@ -271,6 +271,9 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
        "an AdmissionConfiguration: the defaults and exemptions of PodSecurity, and what "
        "ResourceQuota limits without a quota",
        "Authorization and admission");
+  text("--tracing-config-file", o.tracing_config_file, "FILE",
+       "a TracingConfiguration: where traces of requests go (OTLP over HTTP), and of how many",
+       "Cluster");
   text("--egress-selector-config-file", o.egress_selector_config_file, "FILE",
        "an EgressSelectorConfiguration: the proxies through which the server reaches nodes, "
        "services, webhooks and issuers",

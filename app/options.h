@@ -47,6 +47,7 @@ struct ServeOptions {
   std::vector<std::string> enable_admission_plugins, disable_admission_plugins;
   std::string admission_config_file;
   std::string egress_selector_config_file;
+  std::string tracing_config_file;
   std::int64_t not_ready_toleration_seconds = 300, unreachable_toleration_seconds = 300;
   std::vector<std::string> runtime_config;
   std::vector<std::string> controllers;          // the names of those that run

@@ -41,6 +41,7 @@
 #include "rest/policy_keys.h"
 #include "store/copy.h"
 #include "store/sqlite/sqlite_store.h"
+#include "upstream/trace_exporter.h"
 
 namespace cardea::app {
 namespace {
@@ -83,6 +84,7 @@ struct Ground {
   std::shared_ptr<net::TlsServer> tls;
   Authentication authentication;
   std::unique_ptr<audit::Auditor> auditor;  // null: nothing is audited
+  std::unique_ptr<TraceSink> traces;        // null: nothing is traced
   std::unique_ptr<rest::Backends> backends;
   std::unique_ptr<rest::bridge::Bridge> bridge;  // null: no cluster gets bridged answers
   rest::NamespacePolicySettings namespace_policy;
@@ -154,6 +156,18 @@ std::string first_service_address(const catalog::ServiceRanges& ranges) {
   return ranges.ranges[0].first().text();
 }
 
+Result<std::unique_ptr<TraceSink>> make_traces(const ServeOptions& o, Ground& g) {
+  if (o.tracing_config_file.empty()) return std::unique_ptr<TraceSink>();
+  auto text = read_file(o.tracing_config_file);
+  if (!text) return fail(text.error());
+  auto config = upstream::parse_tracing_config(*text);
+  if (!config)
+    return fail(bad_request(cat("`", o.tracing_config_file, "`: ", config.error().message)));
+  return upstream::make_trace_exporter(
+      std::move(*config),
+      {g.calls.at(0), *g.ways.webhooks, g.random, g.metrics.registry(), g.server_id});
+}
+
 Result<void> open_ground(ServeOptions& o, const std::string& service_address, Ground& g) {
   if (auto ok = take(make_ways(o.egress_selector_config_file), g.ways); !ok) return ok;
   // The store first: a server that does not get it must not touch the rest of the directory.
@@ -182,6 +196,7 @@ Result<void> open_ground(ServeOptions& o, const std::string& service_address, Gr
   // The file of --authentication-config has the last word.
   o.anonymous_auth = g.authentication.jwt.anonymous != nullptr;
   if (auto ok = take(make_auditor(o.audit, g.surroundings(), g.log), g.auditor); !ok) return ok;
+  if (auto ok = take(make_traces(o, g), g.traces); !ok) return ok;
   if (auto ok = take(make_backends(o.backends, *g.ways.backends), g.backends); !ok) return ok;
   if (auto ok = take(make_bridge(o.bridge, g.surroundings(), g.log), g.bridge); !ok) return ok;
   return take(namespace_policy_settings(o), g.namespace_policy);
@@ -243,6 +258,7 @@ Result<std::unique_ptr<rest::ApiServer>> make_api_server(const ServeOptions& o, 
        .aggregation_dialer = g.ways.aggregation.get(),
        .service_dialer = g.ways.service_webhooks.get(),
        .auditor = g.auditor.get(),
+       .traces = g.traces.get(),
        .more_metrics = [&m = *g.authentication.jwt.metrics](MetricPrinter& out) { m.print(out); },
        .log = &g.log});
   if (server)

@@ -128,13 +128,12 @@ bool ImpersonationUse::take_request(const Value& event) {
 
 void ImpersonationUse::need(const std::string& sender, const authz::Attributes& q) {
   const bool has_sub = !q.subresource.empty();
-  const Permission permission{
-      .group = q.is_resource_request ? std::string(q.api_group) : "",
-      .resource = !q.is_resource_request ? ""
-                  : has_sub              ? cat(q.resource, "/", q.subresource)
-                                         : std::string(q.resource),
-      .path = q.is_resource_request ? "" : std::string(q.path),
-      .verb = std::string(q.verb)};
+  const Permission permission{.group = q.is_resource_request ? std::string(q.api_group) : "",
+                              .resource = !q.is_resource_request ? ""
+                                          : has_sub ? cat(q.resource, "/", q.subresource)
+                                                    : std::string(q.resource),
+                              .path = q.is_resource_request ? "" : std::string(q.path),
+                              .verb = std::string(q.verb)};
   std::set<std::string>& names = needed_[{sender, std::string(q.namespace_name)}][permission];
   if (is_about_the_user(q) && !q.name.empty()) names.emplace(q.name);
 }
@@ -169,14 +168,14 @@ std::vector<Value> ImpersonationUse::objects() const {
                                  {"kind", kind},
                                  {"metadata", meta_of(name, place.space)},
                                  {"rules", std::move(list)}}));
-    out.push_back(
-        Value::object({{"apiVersion", version},
-                       {"kind", is_cluster ? "ClusterRoleBinding" : "RoleBinding"},
-                       {"metadata", meta_of(name, place.space)},
-                       {"roleRef", Value::object({{"apiGroup", "rbac.authorization.k8s.io"},
-                                                  {"kind", kind},
-                                                  {"name", name}})},
-                       {"subjects", Value::array({subject_for(place.sender)})}}));
+    out.push_back(Value::object(
+        {{"apiVersion", version},
+         {"kind", is_cluster ? "ClusterRoleBinding" : "RoleBinding"},
+         {"metadata", meta_of(name, place.space)},
+         {"roleRef",
+          Value::object(
+              {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", kind}, {"name", name}})},
+         {"subjects", Value::array({subject_for(place.sender)})}}));
   }
   return out;
 }

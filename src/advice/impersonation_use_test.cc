@@ -16,10 +16,10 @@ using ::testing::SizeIs;
 
 json::Value event_of(std::string_view sender, std::string_view impersonated, std::string_view verb,
                      std::string_view object, std::string_view more = "") {
-  auto parsed = json::parse(cat(
-      R"({"kind":"Event","stage":"ResponseComplete","requestURI":"/healthz?x","user":)", sender,
-      R"(,"impersonatedUser":)", impersonated, R"(,"verb":")", verb, R"(","objectRef":)", object,
-      more, "}"));
+  auto parsed = json::parse(
+      cat(R"({"kind":"Event","stage":"ResponseComplete","requestURI":"/healthz?x","user":)", sender,
+          R"(,"impersonatedUser":)", impersonated, R"(,"verb":")", verb, R"(","objectRef":)",
+          object, more, "}"));
   EXPECT_TRUE(parsed);
   return *parsed;
 }

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "authz/authorizer.h"
+#include "authz/traced_question.h"
 #include "base/strings.h"
 
 namespace cardea::authz {
@@ -101,8 +102,13 @@ std::optional<Decision> Chain::answer(const Attributes& asked, Asking asking,
   Attributes attributes = asked;
   attributes.takes_conditions = asking != Asking::kFolded;
   Progress progress{*this, asking};
+  Trace* const trace = TracedQuestion::take();
   for (std::size_t i = 0; i < authorizers_.size(); ++i) {
-    std::optional<Decision> answer = authorizers_[i]->authorize(attributes);
+    std::optional<Decision> answer;
+    {
+      TraceSpan span(trace, "authorizer", authorizers_[i]->name());
+      answer = authorizers_[i]->authorize(attributes);
+    }
     if (!answer && progress.defers()) return progress.defer(attributes);
     if (!answer) return std::nullopt;
     count(i, *answer);
@@ -132,10 +138,12 @@ std::optional<Chain::Verdict> Chain::decide(const Attributes& attributes, Asking
 }
 
 Task<Chain::Verdict> Chain::authorize(Attributes attributes, Asking asking) const {
+  Trace* const trace = TracedQuestion::take();
   attributes.takes_conditions = asking != Asking::kFolded;
   Progress progress{*this, asking};
   for (std::size_t i = 0; i < authorizers_.size(); ++i) {
     const Authorizer& authorizer = *authorizers_[i];
+    TraceSpan span(trace, "authorizer", authorizer.name());
     std::optional<Decision> answer = authorizer.authorize(attributes);
     if (!answer && progress.defers()) co_return verdict_of(progress.defer(attributes));
     if (!answer) {

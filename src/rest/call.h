@@ -10,6 +10,7 @@
 #include "authz/current_chain.h"
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/trace.h"
 #include "catalog/catalog.h"
 #include "http/exchange.h"
 #include "rest/fairness/seat.h"
@@ -123,6 +124,7 @@ struct Call {
   mutable json::Value shown_user = {};
   admission::AuditAnnotations audit_annotations = {};  // what admission adds to the audit event
   std::shared_ptr<AuditTrail> trail = {};              // null: the request is not audited
+  std::shared_ptr<Trace> trace = {};                   // null: the request is not traced
   // What a webhook has made of the objects of this request, for functions that do not wait; null
   // until one asks.
   mutable std::shared_ptr<catalog::Conversions> conversions = {};

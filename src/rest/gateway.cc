@@ -179,7 +179,9 @@ Task<Result<Answer>> Gateway::serve_call(Call& call) {
     if (ready) ready = co_await make_fresh(call);
     if (!ready) co_return fail(ready.error());
   }
+  std::optional<TraceSpan> span(std::in_place, call.trace.get(), "serve");
   Result<Answer> answer = co_await serve_resource(call);
+  span.reset();
   // A verb that does not go through admission must not make a yes of a perhaps.
   const bool is_open = call.open.has_conditions() && !call.open.is_settled();
   if (is_open && answer && call.info.verb != "deletecollection") {
@@ -291,6 +293,7 @@ Task<bool> Gateway::travel_again(Call& before, Redecision& again, pipeline::Witn
     exchange.request().headers.add(header.name, header.value);
   pipeline::Stations stations = this->stations();
   stations.gate = nullptr;
+  stations.traces = nullptr;  // the request has its trace
   bool done = co_await pipeline::travel(stations, exchange, again.journey);
   (void)done;
   witness.saw_again(again.journey);
@@ -468,6 +471,7 @@ Call Gateway::make_call(std::shared_ptr<http::Exchange> exchange, pipeline::Jour
               .view = frame.view,
               .started = StartTime(frame.now),
               .trail = std::move(trail),
+              .trace = journey.trace,
               .policy_revision = decided.policy_revision,
               .policy_as_of = decided.policy_as_of,
               .sent = std::move(journey.sent),
@@ -503,6 +507,7 @@ Task<Standing> Gateway::reconsider(net::Loop& loop, const StreamQuestion& questi
   pipeline::Stations stations = this->stations();
   stations.keeps_questions = stations.keeps_reasons = false;
   stations.gate = nullptr;  // it holds no seat any more
+  stations.traces = nullptr;
   bool done = co_await pipeline::travel(stations, *exchange, journey);
   (void)done;
   if (journey.end) {
@@ -530,7 +535,8 @@ pipeline::Stations Gateway::stations() const {
           .impersonator = *impersonator_,
           .keeps_reasons = watchers_.log || watchers_.auditor,
           .keeps_questions = services_.open_streams && services_.open_streams->is_on(),
-          .gate = services_.gate};
+          .gate = services_.gate,
+          .traces = watchers_.traces};
 }
 
 bool Gateway::wants_body(const std::shared_ptr<http::Exchange>& exchange) const {

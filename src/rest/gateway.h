@@ -49,6 +49,8 @@ class Gateway : public http::Handler, public Reconsiders {
   void set_request_timeout(std::chrono::milliseconds timeout) { request_timeout_ = timeout; }
   // The audit log. It must outlive this object; set it before the first request.
   void set_audit(const audit::Auditor* auditor) { watchers_.auditor = auditor; }
+  // The same for traces.
+  void set_traces(TraceSink* traces) { watchers_.traces = traces; }
 
  private:
   Task<bool> serve(std::shared_ptr<http::Exchange> exchange, std::optional<authz::User> known);

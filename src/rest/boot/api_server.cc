@@ -322,6 +322,7 @@ void ApiServer::open(const Parts& parts) {
       features_.constrained_impersonation ? Rules::kConstrained : Rules::kLegacyOnly,
       &parts.metrics.registry()));
   gateway_->set_audit(parts.auditor);
+  gateway_->set_traces(parts.traces);
   gateway_->set_request_timeout(parts.request_timeout);
   gateway_->set_log(parts.log);
   api_ = std::make_unique<Loopback>(

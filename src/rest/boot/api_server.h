@@ -83,6 +83,7 @@ struct Parts {
   net::Dialer* aggregation_dialer = nullptr;              // null: `dialer`
   net::Dialer* service_dialer = nullptr;                  // of webhooks; null: `dialer`
   const audit::Auditor* auditor = nullptr;                // null: nothing is audited
+  TraceSink* traces = nullptr;                            // null: nothing is traced
   std::function<void(MetricPrinter&)> more_metrics = {};  // printed after the server's own
   const Log* log = nullptr;                               // null: nothing is logged
 };

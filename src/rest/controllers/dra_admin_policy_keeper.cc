@@ -15,9 +15,9 @@ constexpr std::string_view
 class DraAdminPolicyKeeper : public Controller {
  public:
   explicit DraAdminPolicyKeeper(ControllerContext context)
-      : Controller(std::move(context), "dra-admin-policy-controller",
-                   {.prefixes = {std::string(kStoredPolicy)},
-                    .longest_delay = std::chrono::seconds(2)}) {}
+      : Controller(
+            std::move(context), "dra-admin-policy-controller",
+            {.prefixes = {std::string(kStoredPolicy)}, .longest_delay = std::chrono::seconds(2)}) {}
 
  private:
   bool cares(const store::Event& event) const override {

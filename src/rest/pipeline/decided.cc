@@ -1,5 +1,6 @@
 #include "rest/pipeline/decided.h"
 
+#include "authz/traced_question.h"
 #include "rest/aggregation/aggregator.h"
 #include "rest/catalog_holder.h"
 #include "rest/write/field_permissions.h"
@@ -9,7 +10,9 @@ namespace cardea::rest::pipeline {
 namespace {
 
 Task<authz::Chain::Verdict> ask_chain(const authz::Chain& chain, http::Exchange& exchange,
-                                      authz::Attributes attributes, authz::Asking how) {
+                                      authz::Attributes attributes, authz::Asking how,
+                                      Trace* trace) {
+  authz::TracedQuestion::give(trace);
   authz::Chain::Verdict waited = co_await chain.authorize(attributes, how);
   bool back = co_await continue_on(exchange.loop());
   (void)back;
@@ -34,8 +37,9 @@ std::shared_ptr<const Remote> remote_of(const Services& services, const authz::R
 }  // namespace
 
 Task<Decided> decide(const Services& services, http::Exchange& exchange,
-                     const authz::RequestInfo& info, const authz::User& user) {
+                     const authz::RequestInfo& info, const authz::User& user, Trace* trace) {
   Stopwatch watch;
+  TraceSpan span(trace, "authorization");
   Decided out;
   if (services.shared) {
     // Before the policy itself is looked at, which may be newer than this says, and not older.
@@ -48,18 +52,20 @@ Task<Decided> decide(const Services& services, http::Exchange& exchange,
   const bool is_handed_on = remote != nullptr;
   authz::Asking how = is_handed_on && !remote->service.asks_back ? authz::Asking::kFolded
                                                                  : asking(services, attributes);
+  authz::TracedQuestion::give(trace);
   std::optional<authz::Chain::Verdict> verdict = out.chain->decide(attributes, how);
   if (!verdict) {
-    authz::Chain::Verdict waited = co_await ask_chain(*out.chain, exchange, attributes, how);
+    authz::Chain::Verdict waited = co_await ask_chain(*out.chain, exchange, attributes, how, trace);
     verdict = std::move(waited);
   }
   if (!verdict->permit && !is_handed_on && leaves_fields(services, info, verdict->decision)) {
     authz::Attributes fields = attributes;
     fields.verb = schema::kGranularVerb;
+    authz::TracedQuestion::give(trace);
     std::optional<authz::Chain::Verdict> granular = out.chain->decide(fields);
     if (!granular) {
       authz::Chain::Verdict waited = co_await ask_chain(*out.chain, exchange, fields,
-                                                        authz::Asking::kFolded);
+                                                        authz::Asking::kFolded, trace);
       granular = std::move(waited);
     }
     out.is_granular = granular->decision.allowed();

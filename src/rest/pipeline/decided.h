@@ -2,6 +2,7 @@
 #include <chrono>
 #include <memory>
 
+#include "base/trace.h"
 #include "rest/call.h"
 
 namespace cardea::rest::pipeline {
@@ -19,6 +20,7 @@ struct Decided {
 };
 
 Task<Decided> decide(const Services& services, http::Exchange& exchange,
-                     const authz::RequestInfo& info, const authz::User& user);
+                     const authz::RequestInfo& info, const authz::User& user,
+                     Trace* trace = nullptr);
 
 }  // namespace cardea::rest::pipeline

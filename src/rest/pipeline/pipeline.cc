@@ -86,14 +86,19 @@ Task<bool> travel(Stations stations, http::Exchange& exchange, Journey& j) {
     co_return true;
   }
   j.asked = std::move(*asked);
+  if (stations.traces && !j.acting && !j.trace)
+    j.trace = stations.traces->begin(request.headers.get("traceparent"), request.method);
+  Trace* const trace = j.trace.get();
 
   if (!j.acting) {
     const bool goes_on = is_long_running(j.asked->info) || request.has_upgrade;
     if (stations.keeps_questions && goes_on) j.sent = Sent::of(request);
     if (stations.services.shared && changes_something(j.asked->info)) j.sent = Sent::of(request);
     const Stopwatch watch;
+    std::optional<TraceSpan> span(std::in_place, trace, "authentication");
     Result<Recognised> recognised = co_await recognise(
         stations.authenticators, exchange, stations.keeps_reasons ? &j.why_unrecognised : nullptr);
+    span.reset();
     j.recognised_in = watch.elapsed();
     if (!recognised) {
       j.end = End{fail(recognised.error())};
@@ -116,13 +121,15 @@ Task<bool> travel(Stations stations, http::Exchange& exchange, Journey& j) {
     if (j.sent) j.sent->drop(request.headers);
 
     if (needs_seat(stations, j.asked->info)) {
+      TraceSpan waits(trace, "seat");
       bool may = sits_at_once(stations, exchange, j);
       if (!may) may = co_await sit_down(stations, exchange, j);
       if (!may) co_return true;
     }
   }
 
-  Decided decided = co_await decide(stations.services, exchange, j.asked->info, j.acting->user);
+  Decided decided = co_await decide(stations.services, exchange, j.asked->info, j.acting->user,
+                                    trace);
   j.decided = std::move(decided);
   if (!j.decided->verdict.permit) j.end = refused(stations, request, j);
   co_return true;

@@ -55,6 +55,7 @@ struct Journey {
   std::string why_unrecognised;                               // for logs, never for the client
   std::optional<RefusedImpersonation> refused_impersonation;  // for audit
   std::shared_ptr<Sent> sent;                                 // where it may be asked again
+  std::shared_ptr<Trace> trace;                               // null: it is not traced
 
   // The user of the credentials, also when the request impersonates another user.
   const authz::User& sender() const;
@@ -68,6 +69,7 @@ struct Stations {
   bool keeps_reasons = false;      // whether the reason for refused credentials is needed
   bool keeps_questions = false;    // whether requests that go on for long will be asked about again
   fairness::Gate* gate = nullptr;  // where requests of clients wait; null: they do not
+  TraceSink* traces = nullptr;     // null: no request is traced
 };
 
 // Continues from the current station to Decided, or to the end. A journey that begins with a

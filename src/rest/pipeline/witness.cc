@@ -74,6 +74,10 @@ Witness::Witness(const Watchers& watchers, Services& services,
       exchange_(std::move(exchange)) {}
 
 Witness::~Witness() {
+  if (trace_) {
+    trace_->finish();
+    watchers_.traces->take(std::move(trace_));
+  }
   if (in_flight_) in_flight_->fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -89,8 +93,30 @@ RequestSeries& Witness::series_of(const Journey& journey, const authz::RequestIn
   return services_.metrics.requests().find(labels_of(info, exchange_->request(), resource));
 }
 
+// Names and paths, as the log has them; neither queries nor bodies.
+void Witness::begin_trace(const Journey& j) {
+  trace_ = j.trace;
+  if (!trace_) return;
+  const authz::RequestInfo& info = j.asked->info;
+  trace_->note("http.request.method", exchange_->request().method);
+  trace_->note("url.path", std::string(exchange_->request().path));
+  trace_->note("k8s.verb", info.verb);
+  if (info.is_resource_request) {
+    trace_->note("k8s.resource", info.subresource.empty()
+                                     ? info.resource
+                                     : cat(info.resource, "/", info.subresource));
+    if (!info.api_group.empty()) trace_->note("k8s.group", info.api_group);
+    if (!info.namespace_name.empty()) trace_->note("k8s.namespace", info.namespace_name);
+  }
+  if (!j.recognised) return;
+  // Whoever may ask for a trace of single requests costs the server work that others pay for.
+  const authz::User& sender = j.sender();
+  trace_->accept(sender.in_group(authz::kMastersGroup) || sender.in_group("system:monitoring"));
+}
+
 Task<bool> Witness::saw(const Journey& j) {
   if (!j.asked) co_return true;
+  begin_trace(j);
   const authz::RequestInfo& info = j.asked->info;
   if (info.verb != "watch") {
     constexpr std::string_view kReads[] = {"get", "list", "head"};
@@ -194,6 +220,7 @@ void Witness::respond(Result<Answer> answer, const Journey& journey, const authz
     series_of(journey, info, frame.resource)
         .count(response.status, watch_.elapsed(), response.body.size());
     log(journey, response.status);
+    if (trace_) trace_->note("http.response.status_code", std::to_string(response.status));
   }
   if (!trail_ && has_given_up_) return;
   if (!trail_) {

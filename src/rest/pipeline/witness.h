@@ -21,6 +21,7 @@ struct Watchers {
   // were refused or conditions failed, which clients do not see. Null: nothing is logged.
   const Log* log = nullptr;
   const audit::Auditor* auditor = nullptr;  // null: nothing is audited
+  TraceSink* traces = nullptr;              // null: nothing is traced
 };
 
 Answer too_late();  // for a request that takes too long
@@ -60,6 +61,7 @@ class Witness {
  private:
   void log(const Journey& journey, int status) const;
   void hold(http::Response& response);
+  void begin_trace(const Journey& journey);
   RequestSeries& series_of(const Journey& journey, const authz::RequestInfo& info,
                            const catalog::Resource* resource) const;
 
@@ -69,6 +71,7 @@ class Witness {
   Stopwatch watch_;
   std::atomic<std::int64_t>* in_flight_ = nullptr;  // where this request is counted while it runs
   std::shared_ptr<AuditTrail> trail_;               // null where nothing is audited
+  std::shared_ptr<Trace> trace_;                    // null where nothing is traced
   bool is_answered_ = false;
   bool has_given_up_ = false;
 };

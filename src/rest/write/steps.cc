@@ -751,10 +751,12 @@ Task<Result<Next>> attempt(Write& w) {
   for (const Step& step : kSteps) {
     if (!step.is_of(w.kind) || (step.applies && !step.applies(w))) continue;
     Result<Next> next = Next::kStep;
-    if (step.now)
+    if (step.now) {
       next = step.now(w);
-    else
+    } else {
+      TraceSpan span(w.call.trace.get(), step.name);
       next = co_await step.later(w);
+    }
     if (!next || *next != Next::kStep) co_return next;
   }
   co_return fail(internal_error("a write came to no end"));

@@ -1,0 +1,45 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/metrics.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "base/trace.h"
+#include "net/dialer.h"
+#include "net/loop.h"
+
+namespace cardea::upstream {
+
+// The file of --tracing-config-file.
+struct TracingConfig {
+  std::string url = "http://localhost:4318/v1/traces";  // where spans are posted
+  std::uint32_t sampling_rate_per_million = 0;          // of requests
+};
+
+// A TracingConfiguration. `endpoint` is host:port, or a URL; without a path it gets OTLP's.
+Result<TracingConfig> parse_tracing_config(std::string_view text);
+
+struct TracingParts {
+  net::Loop& loop;
+  net::Dialer& dialer;
+  Random& random;
+  MetricRegistry& metrics;
+  std::string server_id;
+};
+
+// Sends traces by OTLP over HTTP, in JSON. A receiver that is away or slow costs requests nothing:
+// what does not fit into the queue is dropped and counted. Traces that only the client asked for
+// are sent if somebody accepted them.
+//
+// The parts outlive it; the loop is running.
+Result<std::unique_ptr<TraceSink>> make_trace_exporter(TracingConfig config, TracingParts parts);
+
+// One document for some traces, as OTLP has it.
+std::string otlp_json(const std::vector<std::shared_ptr<Trace>>& traces, std::string_view server_id,
+                      Random& random);
+
+}  // namespace cardea::upstream
