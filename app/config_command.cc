@@ -15,6 +15,7 @@
 #include "base/strings.h"
 #include "json/yaml.h"
 #include "json/yaml_lines.h"
+#include "rest/at_rest/encryption.h"
 
 namespace cardea::app {
 namespace {
@@ -65,8 +66,9 @@ Problems check_admission(const std::string& file, const std::string& text) {
   return read ? Problems{} : problem_of(read.error());
 }
 
-Problems check_encryption(const std::string&, const std::string&) {
-  return {{"", "this server does not encrypt what it stores, and refuses such a file"}};
+Problems check_encryption(const std::string&, const std::string& text) {
+  auto read = rest::Encryption::read(text);
+  return read ? Problems{} : problem_of(read.error());
 }
 
 struct Kind {
