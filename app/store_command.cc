@@ -45,6 +45,15 @@ Result<std::unique_ptr<store::Store>> open_side(const std::string& where, Storag
                    [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
 }
 
+// What the source cannot read would be lost in the copy, such as Secrets without their keys.
+Result<void> check_readable(const store::Store& source) {
+  auto all = source.range({.keys = store::keys_with_prefix("/registry/")});
+  if (!all) return fail(all.error());
+  for (const store::RecordPtr& record : all->records)
+    if (record->value().empty()) return fail(rest::unreadable(record->key()));
+  return {};
+}
+
 // One line that is written over on a terminal, else one for every hundred thousand records.
 void show_progress(std::uint64_t done, std::uint64_t all) {
   static const bool is_terminal = isatty(STDERR_FILENO) != 0;
@@ -83,6 +92,8 @@ int store_copy_command(int argc, char** argv) {
   if (from == to) return line.misuse("`--from` and `--to` are the same");
   auto source = open_side(from, flags, true);
   if (!source) return line.failed(cat(from, ": ", source.error().message));
+  if (auto ok = check_readable(**source); !ok)
+    return line.failed(cat(from, ": ", ok.error().message));
   auto target = open_side(to, flags, false);
   if (!target) return line.failed(cat(to, ": ", target.error().message));
   std::vector<std::string> left_out = kOwnKeys;

@@ -43,7 +43,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto read = encoding->from_etcd(key, key, value);
   if (!read) return 0;
   const auto object = json::parse(*read, 1'000);
-  check(object && (*object)["metadata"].is_object() && !(*object)["metadata"].has("resourceVersion"));
+  check(object && (*object)["metadata"].is_object() &&
+        !(*object)["metadata"].has("resourceVersion"));
   const auto written = encoding->to_etcd(key, key, *read);
   check(written.has_value());
   const auto again = encoding->from_etcd(key, key, *written);

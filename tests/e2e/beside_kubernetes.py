@@ -460,6 +460,9 @@ def servers_do_not_write_against_each_other(cluster, cardea):
         cardea.request("DELETE", f"{MAPS}/tick")
         return before == versions()
     eventually("nothing is written", is_quiet)
+    for server in (cluster, cardea):
+        subsets = server.request("GET", "/api/v1/namespaces/default/endpoints/kubernetes")[2]["subsets"]
+        expect([a["ip"] for a in subsets[0]["addresses"]] == ["192.0.2.8", "192.0.2.9"], f"{subsets}")
     before = versions()
     connection = cardea.connect()
     start = cardea.request("GET", MAPS)[2]["metadata"]["resourceVersion"]
@@ -540,6 +543,11 @@ def both_read_what_the_other_encrypted():
                         expect(status == 500 and "cannot be read" in said["message"], f"{flags} {name}: {status} {said}")
                     expect(cardea.request("GET", SECRETS)[2]["items"] == [], "a list shows what nobody can read")
                     expect(cardea.request("GET", "/api/v1/namespaces")[0] == 200, "the rest is not served")
+        copy = [binary(), "store", "copy", "--from", f"etcd:{etcd.url}", "--to", f"sqlite:{folder}/copy"]
+        done = subprocess.run(copy, capture_output=True, text=True, timeout=60)
+        expect(done.returncode == 2 and "cannot be read" in done.stderr, f"{done.returncode} {done.stderr}")
+        done = subprocess.run([*copy, encryption_config(folder, *PROVIDERS)], capture_output=True, text=True, timeout=60)
+        expect(done.returncode == 0, f"{done.returncode} {done.stderr}")
 
 
 @story.chapter

@@ -62,8 +62,7 @@ Value definition_from_v1beta1(Value object) {
   const std::string name(removed(spec, "version").as_string());
   Value versions = removed(spec, "versions");
   if (versions.items().empty() && !name.empty())
-    versions = Value::array(
-        {Value::object({{"name", name}, {"served", true}, {"storage", true}})});
+    versions = Value::array({Value::object({{"name", name}, {"served", true}, {"storage", true}})});
   Value renewed = Value::array();
   for (const Value& version : versions.items()) renewed.push_back(renewed_version(version, common));
   spec.set("versions", std::move(renewed));

@@ -19,17 +19,16 @@ std::string renewed(std::string_view spec) {
 }
 
 TEST(DefinitionV1beta1, WhatVersionsHaveInCommonGoesIntoEach) {
-  EXPECT_EQ(
-      renewed(R"({"version":"v1","validation":{"openAPIV3Schema":{"type":"object"}},)"
-              R"("subresources":{"status":{}},"preserveUnknownFields":false,)"
-              R"("additionalPrinterColumns":[{"name":"A","JSONPath":".a"}],)"
-              R"("versions":[{"name":"v1","served":true,"storage":true},{"name":"v2"}]})"),
-      R"({"preserveUnknownFields":false,"versions":[)"
-      R"({"additionalPrinterColumns":[{"jsonPath":".a","name":"A"}],"name":"v1",)"
-      R"("schema":{"openAPIV3Schema":{"type":"object"}},"served":true,"storage":true,)"
-      R"("subresources":{"status":{}}},)"
-      R"({"additionalPrinterColumns":[{"jsonPath":".a","name":"A"}],"name":"v2",)"
-      R"("schema":{"openAPIV3Schema":{"type":"object"}},"subresources":{"status":{}}}]})");
+  EXPECT_EQ(renewed(R"({"version":"v1","validation":{"openAPIV3Schema":{"type":"object"}},)"
+                    R"("subresources":{"status":{}},"preserveUnknownFields":false,)"
+                    R"("additionalPrinterColumns":[{"name":"A","JSONPath":".a"}],)"
+                    R"("versions":[{"name":"v1","served":true,"storage":true},{"name":"v2"}]})"),
+            R"({"preserveUnknownFields":false,"versions":[)"
+            R"({"additionalPrinterColumns":[{"jsonPath":".a","name":"A"}],"name":"v1",)"
+            R"("schema":{"openAPIV3Schema":{"type":"object"}},"served":true,"storage":true,)"
+            R"("subresources":{"status":{}}},)"
+            R"({"additionalPrinterColumns":[{"jsonPath":".a","name":"A"}],"name":"v2",)"
+            R"("schema":{"openAPIV3Schema":{"type":"object"}},"subresources":{"status":{}}}]})");
 }
 
 TEST(DefinitionV1beta1, AVersionKeepsWhatIsItsOwn) {
@@ -48,9 +47,8 @@ TEST(DefinitionV1beta1, TheWebhookOfAConversionHasItsOwnObject) {
 }
 
 TEST(DefinitionV1beta1, WhatIsNotSaidMeansWhatItMeantThere) {
-  EXPECT_EQ(renewed(R"({"version":"v1"})"),
-            R"({"preserveUnknownFields":true,"versions":[)"
-            R"({"name":"v1","served":true,"storage":true}]})");
+  EXPECT_EQ(renewed(R"({"version":"v1"})"), R"({"preserveUnknownFields":true,"versions":[)"
+                                            R"({"name":"v1","served":true,"storage":true}]})");
   EXPECT_EQ(renewed("7"), "7") << "what is wrong stays wrong";
 }
 

@@ -18,9 +18,8 @@ struct Provider {
   std::string_view name;
   Cipher cipher;
 };
-constexpr Provider kProviders[] = {{"aescbc", Cipher::kAesCbc},
-                                   {"aesgcm", Cipher::kAesGcm},
-                                   {"secretbox", Cipher::kSecretBox}};
+constexpr Provider kProviders[] = {
+    {"aescbc", Cipher::kAesCbc}, {"aesgcm", Cipher::kAesGcm}, {"secretbox", Cipher::kSecretBox}};
 
 std::unexpected<Error> wrong(std::string_view path, std::string_view why) {
   return fail(bad_request(cat(path, ": ", why)));
@@ -66,8 +65,7 @@ Result<Encryption::Rule> Encryption::read_rule(const Value& rule, std::size_t in
       out.keys.push_back({});
       continue;
     }
-    if (name == "kms")
-      return wrong(at, "`kms` is not supported; use aesgcm, aescbc or secretbox");
+    if (name == "kms") return wrong(at, "`kms` is not supported; use aesgcm, aescbc or secretbox");
     const auto known = std::ranges::find(kProviders, name, &Provider::name);
     if (known == std::end(kProviders)) return wrong(at, cat("unknown provider `", name, "`"));
     if (auto ok = check_members(settings, cat(at, ".", name), {"keys"}); !ok)

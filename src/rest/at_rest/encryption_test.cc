@@ -11,7 +11,8 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-const std::string kSecret16 = base64(std::string(16, 'k')), kSecret32 = base64(std::string(32, 'k'));
+const std::string kSecret16 = base64(std::string(16, 'k')),
+                  kSecret32 = base64(std::string(32, 'k'));
 constexpr std::string_view kAt = "/registry/secrets/default/a";
 
 std::string config(const std::string& providers, const std::string& resources = "[secrets]") {
@@ -117,10 +118,10 @@ TEST(Encryption, AConfigurationThatWouldNotProtectIsRefused) {
            cat(config(good), "\n---\n", config(good)),
        })
     EXPECT_FALSE(Encryption::read(text)) << text;
-  EXPECT_THAT(Encryption::read(config(with_key("secretbox", kSecret16))).error().message,
-              HasSubstr("resources[0].providers[0].secretbox.keys: the secret of `one` must be 32"));
+  EXPECT_THAT(
+      Encryption::read(config(with_key("secretbox", kSecret16))).error().message,
+      HasSubstr("resources[0].providers[0].secretbox.keys: the secret of `one` must be 32"));
 }
-
 
 }  // namespace
 }  // namespace cardea::rest

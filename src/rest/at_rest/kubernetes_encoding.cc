@@ -38,14 +38,16 @@ class KubernetesEncoding final : public store::EtcdEncoding {
                      std::function<void(const std::string&)> notice)
       : encryption_(std::move(encryption)),
         notice_(std::move(notice)),
-        catalog_(catalog::Catalog::builtin({"ConditionalAuthorization", "FineGrainedAuthorization"})) {
+        catalog_(
+            catalog::Catalog::builtin({"ConditionalAuthorization", "FineGrainedAuthorization"})) {
     for (const catalog::Group& group : catalog_->all_groups()) add(group);
     kinds_.emplace(kLiveServers, catalog_->find("", "v1", "endpoints"));
   }
 
   Place place_of(std::string_view key) const override {
     if (!key.starts_with(kRegistryKeys)) return Place::kOwn;
-    const std::string_view first = key.substr(kRegistryKeys.size(), key.find('/', kRegistryKeys.size()) - kRegistryKeys.size());
+    const std::string_view first = key.substr(
+        kRegistryKeys.size(), key.find('/', kRegistryKeys.size()) - kRegistryKeys.size());
     if (own_groups_.contains(first) || is_own_api_service(key)) return Place::kOwn;
     if (key == kNodePortsKey || kind_at(key) || first.contains('.')) return Place::kShared;
     return Place::kForeign;
@@ -188,15 +190,14 @@ class KubernetesEncoding final : public store::EtcdEncoding {
   mutable std::atomic<int> notices_ = 0;
   const std::shared_ptr<const catalog::Catalog> catalog_;
   std::map<std::string, const Resource*, std::less<>> kinds_;  // by prefix
-  std::set<std::string, std::less<>> own_groups_;    // "access.cardea.dev"
-  std::set<std::string, std::less<>> own_versions_;  // "v1alpha1.access.cardea.dev"
+  std::set<std::string, std::less<>> own_groups_;              // "access.cardea.dev"
+  std::set<std::string, std::less<>> own_versions_;            // "v1alpha1.access.cardea.dev"
 };
 
 }  // namespace
 
 std::shared_ptr<const store::EtcdEncoding> kubernetes_encoding(
-    std::shared_ptr<const Encryption> encryption,
-    std::function<void(const std::string&)> notice) {
+    std::shared_ptr<const Encryption> encryption, std::function<void(const std::string&)> notice) {
   return std::make_shared<KubernetesEncoding>(std::move(encryption), std::move(notice));
 }
 

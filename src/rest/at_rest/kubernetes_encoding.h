@@ -15,8 +15,8 @@ namespace cardea::rest {
 //
 // Values may also be JSON, or in another version of their kind, as older servers left them; they
 // are read as kube-apiserver reads them, with defaults. kube-apiserver 1.36 itself writes
-// definitions in the version v1beta1, which is read too; here they are written in v1. A value of another kind than its key says
-// is damaged.
+// definitions in the version v1beta1, which is read too; here they are written in v1. A value of
+// another kind than its key says is damaged.
 //
 // The kinds that only Cardea has, their APIServices, and the server's own keys lie where
 // kube-apiserver does not look. Built-in kinds of Kubernetes that Cardea does not have are foreign.

@@ -52,11 +52,10 @@ TEST(NodePortRange, TheLowestPortIsTheLowestBitOfANumber) {
 TEST(NodePortRange, BadBytesAreAnError) {
   for (std::size_t cut = 0; cut < kEmpty.size() - 4; ++cut)
     EXPECT_FALSE(NodePortRange::from_etcd(kEmpty.substr(0, cut))) << cut;
-  for (std::string_view text :
-       {"", "{}", R"({"kind":"RangeAllocation","range":"1-2-3","data":""})",
-        R"({"kind":"RangeAllocation","range":"5-4","data":""})",
-        R"({"kind":"RangeAllocation","range":"1-70000","data":""})",
-        R"({"kind":"RangeAllocation","range":"1-8","data":"AQEB"})"})
+  for (std::string_view text : {"", "{}", R"({"kind":"RangeAllocation","range":"1-2-3","data":""})",
+                                R"({"kind":"RangeAllocation","range":"5-4","data":""})",
+                                R"({"kind":"RangeAllocation","range":"1-70000","data":""})",
+                                R"({"kind":"RangeAllocation","range":"1-8","data":"AQEB"})"})
     EXPECT_FALSE(NodePortRange::read(text)) << text;
 }
 
