@@ -15,6 +15,7 @@
 #include "base/strings.h"
 #include "json/yaml.h"
 #include "json/yaml_lines.h"
+#include "rest/at_rest/encryption.h"
 #include "upstream/egress.h"
 #include "upstream/trace_exporter.h"
 
@@ -77,8 +78,9 @@ Problems check_tracing(const std::string&, const std::string& text) {
   return config ? Problems{} : problem_of(config.error());
 }
 
-Problems check_encryption(const std::string&, const std::string&) {
-  return {{"", "this server does not encrypt what it stores, and refuses such a file"}};
+Problems check_encryption(const std::string&, const std::string& text) {
+  auto read = rest::Encryption::read(text);
+  return read ? Problems{} : problem_of(read.error());
 }
 
 struct Kind {

@@ -40,6 +40,10 @@ void declare_storage(CLI::App& app, StorageFlags& f) {
   text("--etcd-cafile", f.ca_file, "FILE", "the authorities (PEM) that etcd's certificate is from");
   text("--etcd-certfile", f.certificate_file, "FILE", "this server's certificate (PEM) for etcd");
   text("--etcd-keyfile", f.key_file, "FILE", "the key (PEM) of --etcd-certfile");
+  text(
+      "--encryption-provider-config", f.encryption, "FILE",
+      "which resources are encrypted in etcd, and with which keys: an EncryptionConfiguration with "
+      "the providers aesgcm, aescbc, secretbox and identity");
   text("--etcd-compaction-interval", f.compaction, "DURATION",
        "how often one of all servers lets etcd forget old history; 0: never (default: 5m0s)");
   text("--etcd-healthcheck-timeout", f.health, "DURATION",
@@ -67,6 +71,12 @@ Result<StorageOptions> read_storage(const StorageFlags& f) {
   out.etcd_key_file = f.key_file;
   if (f.certificate_file.empty() != f.key_file.empty())
     return wrong("--etcd-certfile and --etcd-keyfile need each other");
+  out.encryption_config = f.encryption;
+  if (!f.encryption.empty() && out.etcd_servers.empty())
+    return wrong(
+        "--encryption-provider-config is refused: the store of --data-dir does not encrypt "
+        "objects, so Secrets would be on the disk as they are; put --data-dir on an encrypted file "
+        "system");
   auto take = [](std::string_view flag, const std::string& text, bool may_be_zero,
                  std::chrono::milliseconds& to) -> Result<void> {
     auto read = read_duration(flag, text, may_be_zero);

@@ -16,6 +16,7 @@ struct StorageOptions {
   std::vector<std::string> etcd_servers;  // empty: the store of --data-dir
   std::string etcd_prefix;
   std::string etcd_ca_file, etcd_certificate_file, etcd_key_file;
+  std::string encryption_config;  // a file; empty: nothing is encrypted
   std::chrono::milliseconds etcd_compaction_interval{300'000};  // 0: never
   std::chrono::milliseconds etcd_health_timeout{2'000};
   // Beyond this age nothing that was read from etcd is a ground for allowing anything.
@@ -27,8 +28,8 @@ struct StorageOptions {
 // The flags as they stand on the command line. Outlives the reading of the line.
 struct StorageFlags {
   std::vector<std::string> servers;
-  std::string prefix = "/registry", ca_file, certificate_file, key_file, compaction = "5m0s",
-              health = "2s", staleness = "1s";
+  std::string prefix = "/registry", ca_file, certificate_file, key_file, encryption,
+              compaction = "5m0s", health = "2s", staleness = "1s";
 };
 
 void declare_storage(CLI::App& app, StorageFlags& flags);

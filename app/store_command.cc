@@ -8,6 +8,7 @@
 #include "app/command_line.h"
 #include "app/storage.h"
 #include "base/strings.h"
+#include "rest/at_rest/kubernetes_encoding.h"
 #include "rest/controllers/controllers.h"
 #include "rest/unreadable_records.h"
 #include "store/copy.h"
@@ -17,8 +18,9 @@ namespace cardea::app {
 namespace {
 
 // Keys that an engine or a running server makes for itself.
-const std::vector<std::string> kOwnKeys{"/cardea/mark", "/cardea/compaction", "/cardea/barrier",
-                                        "/cardea/quiet", std::string(rest::kLiveServers)};
+const std::vector<std::string> kOwnKeys{"/cardea/mark",    "/cardea/compaction",
+                                        "/cardea/barrier", "/cardea/quiet",
+                                        "/cardea/layout",  std::string(rest::kLiveServers)};
 
 // One side of a copy, as it is written: "sqlite:data", "etcd:https://10.0.0.1:2379,...".
 Result<std::unique_ptr<store::Store>> open_side(const std::string& where, StorageFlags flags,
@@ -41,6 +43,15 @@ Result<std::unique_ptr<store::Store>> open_side(const std::string& where, Storag
   options->etcd_compaction_interval = std::chrono::milliseconds(0);
   return open_etcd(*options, std::chrono::hours(1),
                    [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
+}
+
+// What the source cannot read would be lost in the copy, such as Secrets without their keys.
+Result<void> check_readable(const store::Store& source) {
+  auto all = source.range({.keys = store::keys_with_prefix("/registry/")});
+  if (!all) return fail(all.error());
+  for (const store::RecordPtr& record : all->records)
+    if (record->value().empty()) return fail(rest::unreadable(record->key()));
+  return {};
 }
 
 // One line that is written over on a terminal, else one for every hundred thousand records.
@@ -75,16 +86,19 @@ int store_copy_command(int argc, char** argv) {
   line.value("--etcd-cafile", flags.ca_file, "FILE", "as for `serve`");
   line.value("--etcd-certfile", flags.certificate_file, "FILE", "as for `serve`");
   line.value("--etcd-keyfile", flags.key_file, "FILE", "as for `serve`");
+  line.value("--encryption-provider-config", flags.encryption, "FILE", "as for `serve`");
   if (auto status = line.read(argc, argv)) return *status;
   if (from.empty() || to.empty()) return line.misuse("`--from` and `--to` are required");
   if (from == to) return line.misuse("`--from` and `--to` are the same");
   auto source = open_side(from, flags, true);
   if (!source) return line.failed(cat(from, ": ", source.error().message));
+  if (auto ok = check_readable(**source); !ok)
+    return line.failed(cat(from, ": ", ok.error().message));
   auto target = open_side(to, flags, false);
   if (!target) return line.failed(cat(to, ": ", target.error().message));
   std::vector<std::string> left_out = kOwnKeys;
   // A server that is alone knows from the services which ports are given out.
-  if ((*target)->is_always_fresh()) left_out.emplace_back("/cardea/nodeports/");
+  if ((*target)->is_always_fresh()) left_out.emplace_back(rest::kNodePortsKey);
   auto copied = store::copy_store(**source, **target,
                                   {.left_out = left_out, .progress = show_progress});
   if (!copied) return line.failed(copied.error().message);

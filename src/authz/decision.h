@@ -2,10 +2,18 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace cardea::authz {
 
 class Conditions;
+
+// A stored object without which a decision would not be as it is.
+struct Ground {
+  std::string_view resource;                   // "rolebindings"
+  std::string_view namespace_name = {}, name;  // live as long as the policy
+};
 
 // The reason of a decision, for the reader of the 403 or of the audit log. A decision must not
 // pay for a sentence that is never read: a reason is a text, or a place in the policy from
@@ -17,6 +25,7 @@ class Explanation {
    public:
     virtual ~Source() = default;
     virtual std::string explain(std::uint64_t key) const = 0;
+    virtual std::vector<Ground> grounds(std::uint64_t) const { return {}; }
   };
 
   Explanation() = default;
@@ -25,6 +34,10 @@ class Explanation {
   Explanation(std::shared_ptr<const Source> source, std::uint64_t key)
       : source_(std::move(source)), key_(key) {}
 
+  // The objects that allow it, as far as the policy knows them.
+  std::vector<Ground> grounds() const {
+    return source_ ? source_->grounds(key_) : std::vector<Ground>();
+  }
   std::string text() const { return source_ ? source_->explain(key_) : text_; }
   bool empty() const { return !source_ && text_.empty(); }
   const Source* source() const { return source_.get(); }

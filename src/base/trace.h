@@ -36,8 +36,8 @@ class Trace {
   // `is_invited`: only the client asked for it.
   Trace(TraceContext context, bool is_invited, std::string name);
 
-  void begin(std::string name);  // a part of the span that is open
-  void end();                    // of the span that was begun last
+  void begin(std::string name);                        // a part of the span that is open
+  void end();                                          // of the span that was begun last
   void note(std::string_view key, std::string value);  // about the request
   void finish();                                       // ends everything
 

@@ -19,15 +19,14 @@ TEST(Trace, TheContextOfAClientIsRead) {
 }
 
 TEST(Trace, WhatIsNoContextIsNotRead) {
-  for (const char* text :
-       {"", "00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0",
-        "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-        "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
-        "00-00000000000000000000000000000000-b7ad6b7169203331-01",
-        "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
-        "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
-        "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01more",
-        "00-0af7651916cd43dd8448eb211c80319c_b7ad6b7169203331-01"})
+  for (const char* text : {"", "00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0",
+                           "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+                           "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
+                           "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+                           "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+                           "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+                           "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01more",
+                           "00-0af7651916cd43dd8448eb211c80319c_b7ad6b7169203331-01"})
     EXPECT_FALSE(parse_traceparent(text)) << text;
 }
 
@@ -37,7 +36,9 @@ TEST(Trace, SpansLieInEachOther) {
     TraceSpan outer(&trace, "authorization");
     TraceSpan inner(&trace, "authorizer", "rbac");
   }
-  { TraceSpan next(&trace, "store"); }
+  {
+    TraceSpan next(&trace, "store");
+  }
   TraceSpan none(nullptr, "nothing");
   trace.finish();
   ASSERT_EQ(trace.spans().size(), 4u);

@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "catalog/definition.h"
 #include "catalog/definitions.h"
+#include "rest/unreadable_records.h"
 #include "rest/write/stored_object.h"
 
 namespace cardea::rest {
@@ -87,7 +88,12 @@ struct DefinitionServer::State : std::enable_shared_from_this<State> {
 
   std::vector<store::RecordPtr> records() const {
     auto range = store.range({.keys = store::keys_with_prefix(kDefinitions)});
-    return range ? std::move(range->records) : std::vector<store::RecordPtr>();
+    if (!range) return {};
+    // One that cannot be read is not served, and not written over.
+    std::erase_if(range->records, [](const store::RecordPtr& record) {
+      return !flaw_of_stored(record->value()).empty();
+    });
+    return std::move(range->records);
   }
 
   // The catalogue of what is stored now. The status does not matter once established, so a change

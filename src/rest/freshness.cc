@@ -13,18 +13,6 @@ Error unknown_policy(std::string_view why) {
       .with({.retry_after_seconds = 1});
 }
 
-Task<Result<void>> refreshed(Call& call) {
-  net::Loop& loop = call.exchange->loop();
-  store::Store& store = *call.services.shared;
-  Result<void> answer = co_await await_callback<Result<void>>([&](auto done) {
-    store.refresh([&loop, done](Result<void> result) mutable {
-      loop.post([done, result = std::move(result)]() mutable { done(std::move(result)); });
-    });
-  });
-  if (!answer) co_return fail(unknown_policy(answer.error().message));
-  co_return answer;
-}
-
 Task<Result<void>> reached(Call& call, store::Revision revision) {
   net::Loop& loop = call.exchange->loop();
   store::Store& store = *call.services.shared;
@@ -75,6 +63,18 @@ Need need_of(const Call& call) {
 
 }  // namespace
 
+Task<Result<void>> show_everything(Call& call) {
+  net::Loop& loop = call.exchange->loop();
+  store::Store& store = *call.services.shared;
+  Result<void> answer = co_await await_callback<Result<void>>([&](auto done) {
+    store.refresh([&loop, done](Result<void> result) mutable {
+      loop.post([done, result = std::move(result)]() mutable { done(std::move(result)); });
+    });
+  });
+  if (!answer) co_return fail(unknown_policy(answer.error().message));
+  co_return answer;
+}
+
 Error policy_moved() {
   return Error::of(Reason::kServiceUnavailable,
                    "the policy has changed while this request was decided: nothing was stored, "
@@ -85,7 +85,7 @@ Error policy_moved() {
 Task<Result<void>> confirm_decision(Call& call) {
   const auto age = std::chrono::steady_clock::now() - call.policy_as_of;
   if (age <= call.services.staleness) co_return Result<void>();
-  Result<void> fresh = co_await refreshed(call);
+  Result<void> fresh = co_await show_everything(call);
   if (!fresh) co_return fresh;
   call.has_policy_moved = call.services.shared->marked_revision() != call.policy_revision;
   if (call.has_policy_moved)
@@ -98,7 +98,7 @@ Task<Result<void>> make_fresh(Call& call) {
   if (need.what == Needs::kNothing) co_return Result<void>();
   Result<void> answer;
   if (need.what == Needs::kEverything)
-    answer = co_await refreshed(call);
+    answer = co_await show_everything(call);
   else
     answer = co_await reached(call, need.revision);
   co_return answer;

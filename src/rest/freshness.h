@@ -3,7 +3,7 @@
 #include "rest/call.h"
 
 // Where several servers share one store, a server may know less than what was acknowledged
-// elsewhere. These are the two places where a request waits for it. A store with one owner is
+// elsewhere. These are the places where a request waits for it. A store with one owner is
 // always fresh (`Services::shared` is null), and neither is called.
 namespace cardea::rest {
 
@@ -15,6 +15,9 @@ Task<Result<void>> confirm_decision(Call& call);
 // acknowledged before it, one with a resourceVersion at least that. Writes that begin with a read
 // see everything too.
 Task<Result<void>> make_fresh(Call& call);
+
+// The store shows everything that was acknowledged before.
+Task<Result<void>> show_everything(Call& call);
 
 // What a write is told whose policy has changed meanwhile: its decision is not good any more. The
 // gateway decides again, and says this only if the policy keeps changing, or a part of the request

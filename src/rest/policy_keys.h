@@ -22,4 +22,14 @@ inline std::vector<std::string> policy_prefixes() {
           "/registry/mutatingwebhookconfigurations/"};
 }
 
+// Those that a kube-apiserver on the same etcd changes, and by which it forbids: a new or changed
+// one counts at once (store::EtcdOptions::guarded). One that it deletes forbids less. Roles and
+// bindings only allow; what a write is allowed by is compared by itself (rest/write/commit.cc).
+inline std::vector<std::string> admission_prefixes() {
+  return {
+      "/registry/validatingadmissionpolicies/",     "/registry/validatingadmissionpolicybindings/",
+      "/registry/mutatingadmissionpolicies/",       "/registry/mutatingadmissionpolicybindings/",
+      "/registry/validatingwebhookconfigurations/", "/registry/mutatingwebhookconfigurations/"};
+}
+
 }  // namespace cardea::rest

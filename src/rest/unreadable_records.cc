@@ -1,14 +1,12 @@
 #include "rest/unreadable_records.h"
 
 #include "base/strings.h"
-#include "json/parse.h"
 
 namespace cardea::rest {
 namespace {
 
 constexpr std::size_t kInOneStep = 1000;
 constexpr std::size_t kLines = 100;  // of the log
-constexpr int kMaxStoredDepth = 2 * json::kMaxDepth;
 
 }  // namespace
 
@@ -30,7 +28,7 @@ UnreadableRecords::~UnreadableRecords() {
 
 void UnreadableRecords::find(const store::Store& store, const Log* log) {
   auto found = std::make_unique<Keys>();
-  store::RangeQuery query{.keys = store::keys_with_prefix("/"), .limit = kInOneStep};
+  store::RangeQuery query{.keys = store::keys_with_prefix("/registry/"), .limit = kInOneStep};
   for (;;) {
     auto range = store.range(query);
     if (!range || range->records.empty()) break;

@@ -7,9 +7,15 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "json/parse.h"
 #include "store/store.h"
 
 namespace cardea::rest {
+
+// How deep a stored object may be. More than a request can make: a body may be json::kMaxDepth
+// deep, JSON inside Protobuf some levels more, and managedFields repeat the paths of an object
+// below metadata.
+inline constexpr int kMaxStoredDepth = 2 * json::kMaxDepth;
 
 // What is wrong with the bytes of a record: empty, or why they are no object.
 std::string flaw_of_stored(std::string_view value);
@@ -21,8 +27,9 @@ Error unreadable(std::string_view key);
 // The server serves everything else. Reading and writing such an object is an error that names its
 // key; lists leave it out and warn.
 //
-// Records are read once, at the start: a later version of the same key is one that this server
-// wrote. Asking is one atomic load where all is well. Any thread.
+// Records are read once, at the start. A later version of the same key is one that this server
+// wrote, or one that the store has read from others: where it cannot, the record has no value.
+// Asking is one atomic load where all is well. Any thread.
 class UnreadableRecords {
  public:
   ~UnreadableRecords();
@@ -31,7 +38,7 @@ class UnreadableRecords {
   void find(const store::Store& store, const Log* log);
   bool has(const store::Record& record) const {
     const Keys* keys = keys_.load(std::memory_order_acquire);
-    return keys && is_in(*keys, record);
+    return record.value().empty() || (keys && is_in(*keys, record));
   }
   std::size_t count() const;
 

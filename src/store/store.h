@@ -155,9 +155,10 @@ class Store {
     return std::chrono::steady_clock::now();
   }
 
-  // The newest change of a key that the engine was told to mark (EtcdOptions::marked) that every
-  // sink has seen; 0 without any. A transaction that compares kMarkKey with it is refused when such
-  // a key has changed since, by whichever server.
+  // A revision up to which every sink has seen all changes of the keys that the engine was told to
+  // mark (EtcdOptions::marked); it moves with each of them. A transaction that compares kMarkKey
+  // with it is refused when one of them was changed since by a server of ours, or one of
+  // EtcdOptions::guarded was created or changed by whomever.
   virtual Revision marked_revision() const { return 0; }
 
   // `done` runs when current_revision() has come to `revision`. Error: kTimeout with the cause

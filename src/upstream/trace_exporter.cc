@@ -128,9 +128,8 @@ class TraceExporter final : public TraceSink {
   };
 
   static Counter& counter(MetricRegistry& metrics, const char* outcome) {
-    return metrics.counter(
-        {"cardea_traces_total", "Traces of requests, by what became of them."},
-        {{"outcome", outcome}});
+    return metrics.counter({"cardea_traces_total", "Traces of requests, by what became of them."},
+                           {{"outcome", outcome}});
   }
 
   void work() {

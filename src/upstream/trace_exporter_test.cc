@@ -23,9 +23,9 @@ TEST(TracingConfig, IsReadAsKubernetesWritesIt) {
 }
 
 TEST(TracingConfig, MistakesAreTold) {
-  for (const char* rest : {"samplingRatePerMillion: 1000001", "samplingRatePerMillion: -1",
-                           "samplingRatePerMillion: x", "endpoint: [a]", "endpoint: 'ftp://a'",
-                           "endpont: a"})
+  for (const char* rest :
+       {"samplingRatePerMillion: 1000001", "samplingRatePerMillion: -1",
+        "samplingRatePerMillion: x", "endpoint: [a]", "endpoint: 'ftp://a'", "endpont: a"})
     EXPECT_FALSE(parse_tracing_config(std::string(kHead) + rest)) << rest;
   EXPECT_FALSE(parse_tracing_config("kind: TracingConfiguration"));
   EXPECT_FALSE(parse_tracing_config("[]"));
@@ -34,7 +34,9 @@ TEST(TracingConfig, MistakesAreTold) {
 TEST(TraceExporter, SpansNameTheirTraceAndTheirParents) {
   const auto context = parse_traceparent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
   auto trace = std::make_shared<Trace>(*context, false, "GET");
-  { TraceSpan span(trace.get(), "authentication"); }
+  {
+    TraceSpan span(trace.get(), "authentication");
+  }
   trace->note("url.path", "/api");
   trace->finish();
   SystemRandom random;

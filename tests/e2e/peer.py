@@ -23,7 +23,12 @@ def openssl(*arguments):
 
 
 class Kube(Cardea):
+    """On an etcd of its own, or on the one at `etcd_url`."""
     etcd = None
+
+    def __init__(self, *flags, data_dir=None, etcd_url=None):
+        super().__init__(*flags, data_dir=data_dir)
+        self.etcd_url, self.has_own_etcd = etcd_url, etcd_url is None
 
     def start(self):
         d = self.data_dir
@@ -32,8 +37,8 @@ class Kube(Cardea):
             openssl("genrsa", "-out", f"{d}/sa.key", "2048")
             openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{d}/ca.key", "-out", f"{d}/ca.crt", "-subj", "/CN=ca", "-days", "3")
             with open(f"{d}/names", "w") as names:
-                names.write("subjectAltName=IP:127.0.0.1\n")
-            for name, subject in (("admin", "/O=system:masters/CN=admin"), ("server", "/CN=server")):
+                names.write("subjectAltName=IP:127.0.0.1,IP:127.0.0.2\n")
+            for name, subject in (("admin", "/O=system:masters/CN=admin"), ("server", "/CN=server"), ("proxy", "/CN=front-proxy-client")):
                 openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{d}/{name}.key", "-out", f"{d}/{name}.csr", "-subj", subject)
                 openssl("x509", "-req", "-in", f"{d}/{name}.csr", "-CA", f"{d}/ca.crt", "-CAkey", f"{d}/ca.key", "-CAcreateserial", "-days", "3",
                         "-extfile", f"{d}/names", "-out", f"{d}/{name}.crt")
@@ -45,6 +50,8 @@ users: [{{name: a, user: {{client-certificate: {d}/admin.crt, client-key: {d}/ad
 contexts: [{{name: d, context: {{cluster: k, user: a}}}}]
 current-context: d
 """)
+        if not self.has_own_etcd:
+            return super().start()
         client, peer = free_port(), free_port()
         self.etcd_url = f"http://127.0.0.1:{client}"
         self.etcd = subprocess.Popen([os.path.join(peers(), "etcd"), f"--data-dir={d}/etcd", f"--listen-client-urls={self.etcd_url}", f"--advertise-client-urls={self.etcd_url}",

@@ -266,4 +266,12 @@ std::string RoleTable::explain(std::uint64_t key) const {
              " to ", s.kind_name(), " ", quoted(subject));
 }
 
+std::vector<Ground> RoleTable::grounds(std::uint64_t key) const {
+  const Binding& b = reinterpret_cast<const Subject*>(key)->binding();
+  return {
+      {b.is_cluster_binding() ? "clusterrolebindings" : "rolebindings", b.namespace_name(),
+       b.name()},
+      {b.role_namespace().empty() ? "clusterroles" : "roles", b.role_namespace(), b.role_name()}};
+}
+
 }  // namespace cardea::authz::rbac

@@ -61,6 +61,8 @@ class RoleTable : public Explanation::Source {
   // `RBAC: allowed by RoleBinding "b/ns" of Role "r" to User "u"`; the key is the address of the
   // Subject.
   std::string explain(std::uint64_t key) const override;
+  // The binding and its role.
+  std::vector<Ground> grounds(std::uint64_t key) const override;
 
  private:
   struct GrantTraits {

@@ -1,6 +1,7 @@
 // Every address of a service has its IPAddress, whatever was deleted by hand or stored by an older
 // server; and an IPAddress that the server made goes when its service does not have the address.
 #include "base/strings.h"
+#include "base/time_parse.h"
 #include "catalog/kinds/core/service_allocator.h"
 #include "catalog/kinds/networking/ip_address.h"
 #include "rest/controllers/controllers.h"
@@ -14,6 +15,7 @@ using json::Value;
 
 constexpr std::string_view kServices = "/registry/services/specs/";
 constexpr std::string_view kAddresses = "/registry/ipaddresses/";
+constexpr std::chrono::seconds kBeforeService{60};  // as long as kube-apiserver waits too
 constexpr std::string_view kCollection = "/apis/networking.k8s.io/v1/ipaddresses";
 
 std::set<Ip> addresses_in(const store::RecordPtr& service) {
@@ -62,6 +64,13 @@ class AddressRepair : public Controller {
     co_return Result<void>();
   }
 
+  std::chrono::seconds young_for(const Value& address) const {
+    const auto made = parse_rfc3339(address["metadata"]["creationTimestamp"].as_string());
+    if (store().is_always_fresh() || !made) return {};
+    const auto age = context().clock.now() - to_time_point(*made);
+    return std::min(kBeforeService, std::chrono::ceil<std::chrono::seconds>(kBeforeService - age));
+  }
+
   Task<Result<void>> drop_unused(std::string key) {
     store::RecordPtr record = store().get(key);
     if (!record) co_return Result<void>();
@@ -72,6 +81,11 @@ class AddressRepair : public Controller {
     const std::string service = cat(kServices, parent["namespace"].as_string(), "/",
                                     parent["name"].as_string());
     if (addresses_in(store().get(service)).contains(*ip)) co_return Result<void>();
+    // A kube-apiserver on the same store makes the address before its service.
+    if (const auto left = young_for(object); left.count() > 0) {
+      enqueue_after(std::move(key), left);
+      co_return Result<void>();
+    }
     Value only_this = Value::object({{"resourceVersion", std::to_string(record->mod_revision)}});
     Loopback::Reply reply = co_await api().send(
         "DELETE", cat(kCollection, "/", name_in(key)),

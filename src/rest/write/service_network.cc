@@ -6,6 +6,7 @@
 #include "base/time_parse.h"
 #include "catalog/kinds/networking/ip_address.h"
 #include "json/print.h"
+#include "rest/at_rest/kubernetes_encoding.h"
 #include "rest/write/stored_object.h"
 
 namespace cardea::rest {
@@ -59,15 +60,6 @@ Value owners_of_address(const std::string& now) {
                                       {"time", now}})});
 }
 
-std::string key_of_port(std::int64_t port) {
-  return cat("/cardea/nodeports/", port);
-}
-
-std::string owner_of_port(const Value& service) {
-  const Value& meta = service["metadata"];
-  return cat(meta["namespace"].as_string(), "/", meta["name"].as_string());
-}
-
 std::set<std::int64_t> ports_of(const Value* service) {
   std::set<std::int64_t> out;
   if (!service) return out;
@@ -93,8 +85,8 @@ Result<std::unique_ptr<ServiceNetwork>> ServiceNetwork::make(store::Store& store
   catalog::ServiceAllocator allocator(std::move(*parsed), static_cast<int>(*first),
                                       static_cast<int>(*last));
   std::unique_ptr<ServiceNetwork> network(
-      new ServiceNetwork(store, clock, random, std::move(allocator)));
-  for (std::string_view prefix : {kRanges, kAddresses, kServices})
+      new ServiceNetwork(store, clock, random, std::move(allocator), {*first, *last}));
+  for (std::string_view prefix : {kRanges, kAddresses, kServices, kNodePortsKey})
     if (auto ok = network->follow(prefix); !ok) return fail(ok.error());
   return network;
 }
@@ -118,6 +110,7 @@ void ServiceNetwork::note(const store::Event& event) {
   std::lock_guard lock(mutex_);
   if (key.starts_with(kServices)) return note_service(event);
   if (key.starts_with(kRanges)) return note_range(event);
+  if (key == kNodePortsKey) return note_ports(event);
   const auto ip = catalog::parse_ip(key.substr(kAddresses.size()));
   if (!ip) return;
   if (event.type == store::EventType::kPut)
@@ -153,6 +146,14 @@ void ServiceNetwork::note_range(const store::Event& event) {
     if (other != kDefaultRange && range.is_usable)
       all.insert(all.end(), range.ranges.begin(), range.ranges.end());
   allocator_ = allocator_.with(std::move(all));
+}
+
+void ServiceNetwork::note_ports(const store::Event& event) {
+  std::set<std::int64_t> taken;
+  if (event.type == store::EventType::kPut)
+    if (const auto range = NodePortRange::read(event.record->value()))
+      range->each([&taken](std::int64_t port) { taken.insert(port); });
+  in_use_.hold_ports(std::move(taken));
 }
 
 std::string ServiceNetwork::warning() {
@@ -228,25 +229,49 @@ Result<Claims> ServiceNetwork::claims(const Value* old, const Value* now) {
     out.compares.push_back({key_of(ip), record->mod_revision});
     out.ops.push_back(store::Delete{key_of(ip)});
   }
-  if (!store_.is_always_fresh()) claim_ports(old, now, out);
+  if (!store_.is_always_fresh())
+    if (auto ok = claim_ports(old, now, out); !ok) return fail(ok.error());
   return out;
 }
 
-// Other servers on the same store give out ports too: each port has a key of its own.
-void ServiceNetwork::claim_ports(const Value* old, const Value* now, Claims& out) const {
+// Other servers on the same store give out ports too.
+Result<void> ServiceNetwork::claim_ports(const Value* old, const Value* now, Claims& out) {
   const std::set<std::int64_t> before = ports_of(old), after = ports_of(now);
+  if (before == after) return {};
+  const store::RecordPtr record = store_.get(kNodePortsKey);
+  auto range = record ? NodePortRange::read(record->value()) : ports_;
+  if (!range)
+    return fail(internal_error(cat("the stored record `", kNodePortsKey, "` cannot be read")));
+  if (range->text() != ports_.text())
+    return fail(internal_error(cat("the cluster gives out the node ports ", range->text(),
+                                   ", and --service-node-port-range says ", ports_.text())));
+  if (!record) {
+    // Nobody has counted yet.
+    std::lock_guard lock(mutex_);
+    for (const std::int64_t port : in_use_.ports())
+      if (range->covers(port) && !after.contains(port)) range->set(port, true);
+  }
+  bool is_changed = false;
+  auto set = [&](std::int64_t port, bool is_taken) {
+    if (!range->covers(port)) return;  // a health check's may be anywhere
+    range->set(port, is_taken);
+    is_changed = true;
+  };
+  for (const std::int64_t port : before)
+    if (!after.contains(port)) set(port, false);
   for (const std::int64_t port : after) {
     if (before.contains(port)) continue;
-    out.compares.push_back({key_of_port(port), 0});
-    out.ops.push_back(store::Put{key_of_port(port), owner_of_port(*now)});
+    if (range->has(port)) {
+      // It was just given out. This does not hold, and the next attempt takes another one.
+      out.compares.push_back({std::string(kNodePortsKey), 0});
+      return {};
+    }
+    set(port, true);
   }
-  for (const std::int64_t port : before) {
-    if (after.contains(port)) continue;
-    const store::RecordPtr record = store_.get(key_of_port(port));
-    if (!record || record->value() != owner_of_port(*old)) continue;
-    out.compares.push_back({key_of_port(port), record->mod_revision});
-    out.ops.push_back(store::Delete{key_of_port(port)});
-  }
+  if (!is_changed) return {};
+  out.compares.push_back({std::string(kNodePortsKey), record ? record->mod_revision : 0});
+  out.ops.emplace_back(store::Put{std::string(kNodePortsKey), range->stored()});
+  return {};
 }
 
 }  // namespace cardea::rest

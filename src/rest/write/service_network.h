@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "catalog/kinds/core/service_allocator.h"
+#include "rest/at_rest/node_port_range.h"
 #include "rest/write/allocator.h"
 #include "store/store.h"
 
@@ -21,8 +22,9 @@ namespace cardea::rest {
 // transaction also relies on the ServiceCIDR: no address is taken from a range that is on its way
 // out.
 //
-// Which addresses and ports are free is known from the stored services and IPAddresses. Node ports
-// are locked within this server only.
+// Which addresses and ports are free is known from the stored services and IPAddresses. Where
+// several servers share the store, node ports are also in the object in which kube-apiserver keeps
+// them (rest/at_rest/node_port_range.h), which is compared and written in the same transaction.
 class ServiceNetwork : public Allocator {
  public:
   // `ranges` as --service-cluster-ip-range has them, `ports` as --service-node-port-range.
@@ -45,10 +47,11 @@ class ServiceNetwork : public Allocator {
   };
 
   ServiceNetwork(store::Store& store, const Clock& clock, Random& random,
-                 catalog::ServiceAllocator allocator)
+                 catalog::ServiceAllocator allocator, NodePortRange ports)
       : store_(store),
         clock_(clock),
         random_(random),
+        ports_(std::move(ports)),
         configured_(allocator.ranges().ranges),
         allocator_(std::move(allocator)) {}
   Result<void> follow(std::string_view prefix);
@@ -56,11 +59,13 @@ class ServiceNetwork : public Allocator {
   void note_service(const store::Event& event);
   void note_range(const store::Event& event);
   std::string bytes_of_address(const catalog::Ip& ip, const json::Value& service);
-  void claim_ports(const json::Value* old, const json::Value* now, Claims& out) const;
+  void note_ports(const store::Event& event);
+  Result<void> claim_ports(const json::Value* old, const json::Value* now, Claims& out);
 
   store::Store& store_;
   const Clock& clock_;
   Random& random_;
+  const NodePortRange ports_;                            // by flags; none is given out
   const std::vector<catalog::ServiceRange> configured_;  // by flags
   std::mutex mutex_;
   catalog::ServiceAllocator allocator_;        // guarded by mutex_

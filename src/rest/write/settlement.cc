@@ -78,6 +78,13 @@ Settlement::Settlement(authz::Permit permit, bool is_granular)
 Settlement::~Settlement() = default;
 Settlement::Settlement(Settlement&&) noexcept = default;
 
+std::vector<authz::Ground> Settlement::grounds() const {
+  std::vector<authz::Ground> out = permit_.decision().reason.grounds();
+  if (create_permit_)
+    std::ranges::move(create_permit_->decision().reason.grounds(), std::back_inserter(out));
+  return out;
+}
+
 bool Settlement::has_conditions() const {
   return permit_.is_conditional() || (create_permit_ && create_permit_->is_conditional());
 }

@@ -45,6 +45,8 @@ class Settlement final : public admission::OpenAuthorization {
   bool is_granular() const { return is_granular_; }
   bool is_conditional() const { return permit_.is_conditional(); }  // the request's own permit
   bool has_conditions() const;
+  // The stored objects by which the request was allowed, as far as they are known.
+  std::vector<authz::Ground> grounds() const;
 
   // Another attempt of the same write begins: what was settled on an object that has changed since
   // does not count.

@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "catalog/conversion.h"
 #include "rest/conversion/versions.h"
+#include "rest/freshness.h"
 #include "rest/guards/write_guard.h"
 #include "rest/present/status.h"
 #include "rest/unreadable_records.h"
@@ -552,6 +553,12 @@ Task<Result<Next>> commit_new(Write& w) {
   if (w.options.brings_revision)
     co_return fail(bad_request("resourceVersion should not be set on objects to be created"));
   store::RecordPtr present = call.services.store.get(w.key);
+  if (present && call.services.shared) {
+    // Another server may have deleted it just now.
+    Result<void> fresh = co_await show_everything(call);
+    if (!fresh) co_return fail(fresh.error());
+    present = call.services.store.get(w.key);
+  }
   if (!present && w.options.dry_run) {
     w.result = std::move(review.object);
     co_return Next::kDone;

@@ -4,15 +4,12 @@
 #include "base/strings.h"
 #include "json/parse.h"
 #include "json/print.h"
+#include "rest/unreadable_records.h"
 
 namespace cardea::rest {
 namespace {
 
 constexpr std::string_view kMetadata = "\"metadata\":{";
-
-// More than a request can make: a body may be kMaxDepth deep, JSON inside Protobuf some levels
-// more, and managedFields repeat the paths of an object below metadata.
-constexpr int kMaxStoredDepth = 2 * json::kMaxDepth;
 
 // Where the first member of metadata begins. kind and apiVersion hold no unescaped quotes, so the
 // first match is the object's own.

@@ -90,7 +90,7 @@ TEST(EtcdMessages, GarbageIsAnErrorAndNothingElse) {
   const std::string whole = txn_request({{{"/a", 1}}, {Put{"/a", "1"}, Delete{"/b"}}}, keys);
   for (std::size_t size = 0; size <= whole.size(); ++size) {
     const std::string_view part = std::string_view(whole).substr(0, size);
-    (void)read_txn(part, keys);
+    (void)read_txn(part, keys, 1);
     (void)read_range(part, keys);
     (void)read_watch(part, keys);
     (void)read_status(part);

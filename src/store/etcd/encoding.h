@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -6,16 +7,27 @@
 
 namespace cardea::store {
 
-// How values lie in etcd, where that is not how the store keeps them. Any thread.
+// Where keys and values lie in an etcd that others use too, where that is not as the store keeps
+// them. Any thread.
 class EtcdEncoding {
  public:
+  enum class Place : std::uint8_t {
+    kShared,   // below the prefix, where others read and write it too
+    kOwn,      // below `PREFIX/_cardea/`, where nobody else looks
+    kForeign,  // of others: never read, never written
+  };
+
   virtual ~EtcdEncoding() = default;
+
+  // Of a key of the store.
+  virtual Place place_of(std::string_view key) const = 0;
 
   // `key` is the store's, `etcd_key` the same as etcd knows it. An error: the value cannot be
   // stored.
   virtual Result<std::string> to_etcd(std::string_view key, std::string_view etcd_key,
                                       std::string_view value) const = 0;
-  // An error: the value means nothing here. The record then shows the bytes as they are.
+  // An error: the value means nothing here. The record is then without a value, which no object
+  // is: the bytes are shown to nobody.
   virtual Result<std::string> from_etcd(std::string_view key, std::string_view etcd_key,
                                         std::string_view value) const = 0;
 };

@@ -54,6 +54,8 @@ constexpr std::size_t kLargestMessage = 1u << 30;
 
 constexpr std::string_view kCompactionKey = "/cardea/compaction";
 constexpr std::string_view kBarrierKey = "/cardea/barrier";
+constexpr std::string_view kLayoutKey = "/cardea/layout";
+constexpr std::string_view kLayout = "kubernetes";
 
 Error closing() {
   return Error::of(Reason::kServiceUnavailable, "the store is closing");
@@ -97,7 +99,7 @@ class EtcdStore final : public Store {
                            .history = {},
                            .revision = loaded->revision,
                            .compacted = compacted});
-        if (RecordPtr mark = timeline_.get(kMarkKey)) marked_ = mark->mod_revision;
+        marked_ = loaded->revision;
         set_fresh(loaded->asked);
         follow();
         compaction_seen_ = loop_.now();
@@ -106,7 +108,26 @@ class EtcdStore final : public Store {
         promise.set_value({});
       });
     });
-    return future.get();
+    if (auto loaded = future.get(); !loaded) return loaded;
+    return options_.encoding ? check_layout() : Result<void>();
+  }
+
+  // A server from before there were encodings kept its own kinds where they are not looked for, and
+  // among them are denials: nothing starts on its data.
+  Result<void> check_layout() {
+    if (RecordPtr layout = get(kLayoutKey)) {
+      if (layout->value() == kLayout) return {};
+      return fail(bad_request(
+          cat("etcd has the layout `", layout->value(), "` of a newer version of Cardea")));
+    }
+    if (count(keys_with_prefix("/cardea/")) > 0)
+      return fail(bad_request(
+          "etcd has objects in the layout of an earlier version of Cardea. Copy them with that "
+          "version to SQLite (`cardea store copy`), and with this one back to an empty etcd"));
+    auto written = commit_sync(*this, {{{std::string(kLayoutKey), 0}},
+                                       {Put{std::string(kLayoutKey), std::string(kLayout)}}});
+    if (!written) return fail(written.error());
+    return {};  // or another server has just done it
   }
 
   RecordPtr get(std::string_view key) const override { return timeline_.get(key); }
@@ -330,7 +351,6 @@ class EtcdStore final : public Store {
     has_true_progress_ = etcd::has_true_progress(status->version);
     database_bytes_.store(static_cast<std::uint64_t>(status->database_bytes),
                           std::memory_order_relaxed);
-    partial_.clear();
     moved_ = std::chrono::steady_clock::now();
     watch_ = channel_->open(
         kWatch, etcd::watch_request(keys_.first(), keys_.end(), timeline_.revision() + 1),
@@ -342,10 +362,18 @@ class EtcdStore final : public Store {
     ++generation_;
     if (watch_) watch_->cancel();
     watch_.reset();
-    ready_.clear();
+    drop_unpublished();
     set_trouble(cat("no watch: ", why));
     if (elsewhere) channel_->use_next_endpoint();
     again_timer_->start(channel_->pause_after(failures_++));
+  }
+
+  // The next watch brings it again. What the last one said of its progress counted on it.
+  void drop_unpublished() {
+    ready_.clear();
+    partial_.clear();
+    partial_changed_ = 0;
+    progress_ = 0;
   }
 
   void take(std::string_view message) {
@@ -360,11 +388,13 @@ class EtcdStore final : public Store {
       set_trouble("");
     }
     for (etcd::Change& change : answer->changes) partial_.push_back(std::move(change));
+    partial_changed_ = std::max(partial_changed_, answer->changed);
     if (answer->fragment) return;
     // Everything of this answer's revisions is here now.
-    const bool is_progress = partial_.empty() && !answer->created;
+    const bool is_progress = partial_changed_ == 0 && !answer->created;
     for (etcd::Change& change : partial_) ready_.push_back(std::move(change));
     partial_.clear();
+    progress_ = std::max(progress_, std::exchange(partial_changed_, 0));
     // Its word is only good for what this watch has been told before.
     if (is_progress && has_true_progress_ && answer->revision > progress_)
       progress_ = answer->revision;
@@ -426,8 +456,7 @@ class EtcdStore final : public Store {
     ++generation_;
     if (watch_) watch_->cancel();
     watch_.reset();
-    ready_.clear();
-    partial_.clear();
+    drop_unpublished();
     set_trouble("history was compacted while this server was away: reading everything again");
     spawn(reload_all(generation_), [](bool) {});
   }
@@ -449,6 +478,7 @@ class EtcdStore final : public Store {
     timeline_.leap(events, loaded->revision);
     if (!events.empty()) subscriptions_.publish(events);
     note(events);
+    marked_.store(loaded->revision, std::memory_order_release);
     moved(true);
     if (!is_closing_ && generation == generation_) follow();
     co_return true;
@@ -590,12 +620,9 @@ class EtcdStore final : public Store {
 
   // A transaction that changes a marked key changes the mark too.
   Result<std::string> request_of(const Txn& txn, std::int64_t lease = 0) const {
-    bool is_marked = false;
-    for (const Op& op : txn.ops) {
-      const std::string_view key = std::visit(
-          [](const auto& o) -> std::string_view { return o.key; }, op);
-      for (const std::string& prefix : options_.marked) is_marked |= key.starts_with(prefix);
-    }
+    const bool marks = std::ranges::any_of(txn.ops, [this](const Op& op) {
+      return is_marked(std::visit([](const auto& o) -> std::string_view { return o.key; }, op));
+    });
     std::vector<std::string> values(options_.encoding ? txn.ops.size() : 0);
     for (std::size_t i = 0; i < values.size(); ++i) {
       const Put* put = std::get_if<Put>(&txn.ops[i]);
@@ -604,9 +631,16 @@ class EtcdStore final : public Store {
       if (!value) return fail(std::move(value.error()));
       values[i] = std::move(*value);
     }
-    return etcd::txn_request(
-        txn, keys_,
-        {.mark = is_marked ? kMarkKey : std::string_view(), .lease = lease, .values = values});
+    return etcd::txn_request(txn, keys_,
+                             {.mark = marks ? kMarkKey : std::string_view(),
+                              .guarded = options_.guarded,
+                              .lease = lease,
+                              .values = values});
+  }
+
+  bool is_marked(std::string_view key) const {
+    return std::ranges::any_of(
+        options_.marked, [key](const std::string& prefix) { return key.starts_with(prefix); });
   }
 
   // --- writing
@@ -630,7 +664,7 @@ class EtcdStore final : public Store {
 
   void answered(Txn txn, Done done, Result<std::string> message) {
     if (!message) return done(fail(std::move(message.error())));
-    auto answer = etcd::read_txn(*message, keys_);
+    auto answer = etcd::read_txn(*message, keys_, txn.compares.size());
     if (!answer)
       return done(fail(internal_error(
           cat("outcome unknown: whether this was stored is not known: ", answer.error().message))));
@@ -650,6 +684,11 @@ class EtcdStore final : public Store {
     Commit commit{.succeeded = answer.succeeded, .revision = answer.revision, .records = {}};
     if (!answer.succeeded) {
       for (const RecordPtr& present : answer.present) {
+        if (txn.compares[commit.records.size()].key == kMarkKey) {
+          const Revision newest = std::max(answer.guarded, present ? present->mod_revision : 0);
+          commit.records.push_back(Record::make(kMarkKey, {}, newest, newest, 1));
+          continue;
+        }
         RecordPtr known = present ? timeline_.get(present->key()) : nullptr;
         commit.records.push_back(known && known->mod_revision == present->mod_revision ? known
                                                                                        : present);
@@ -803,7 +842,7 @@ class EtcdStore final : public Store {
   void note(std::span<const EventPtr> events) {
     for (const EventPtr& event : events) {
       if (event->record->key() == kCompactionKey) compaction_seen_ = loop_.now();
-      if (event->record->key() == kMarkKey)
+      if (is_marked(event->record->key()))
         marked_.store(event->revision, std::memory_order_release);
     }
   }
@@ -855,6 +894,7 @@ class EtcdStore final : public Store {
   int failures_ = 0;
   bool has_true_progress_ = false;
   std::vector<etcd::Change> partial_;  // of an answer whose fragments are not all there
+  Revision partial_changed_ = 0;       // its last change, also of others
   std::vector<etcd::Change> ready_;    // to be published
   Revision progress_ = 0;              // nothing will come of revisions up to here
   Revision at_ = 0;

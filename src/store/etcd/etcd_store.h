@@ -23,6 +23,9 @@ struct EtcdOptions {
   std::string certificate = {};        // ours, PEM; may be empty
   std::string key = {};
   std::vector<std::string> marked = {};  // prefixes of keys: see Store::marked_revision
+  // Of these the ones that others change too, who do not write the mark. etcd looks at each of
+  // their keys with every transaction that compares the mark: they should be few.
+  std::vector<std::string> guarded = {};
   std::vector<EtcdLeased> leased = {};
   HistoryOptions history = {};
   // One of all servers compacts etcd so often; 0: none does.

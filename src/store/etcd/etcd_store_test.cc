@@ -308,9 +308,10 @@ TEST_F(EtcdStoreTest, AnEtcdWithoutSpaceStoresNothingAndSaysSo) {
 
 TEST_F(EtcdStoreTest, AWriteThatWasDecidedBeforeAMarkedChangeIsNotStored) {
   auto a = open(), b = open();
-  EXPECT_EQ(b->marked_revision(), 0);
+  const Revision before = b->marked_revision();
   const Revision role = write(*a, put("/registry/roles/x/y", "1"));
   ASSERT_TRUE(refresh_sync(*b));
+  EXPECT_GT(b->marked_revision(), before);
   EXPECT_EQ(b->marked_revision(), role);
   auto write_if = [&](Revision mark) {
     auto answer = commit_sync(*b, {{{"/registry/configmaps/x/y", 0}, {std::string(kMarkKey), mark}},
@@ -323,6 +324,95 @@ TEST_F(EtcdStoreTest, AWriteThatWasDecidedBeforeAMarkedChangeIsNotStored) {
   EXPECT_EQ(b->get("/registry/configmaps/x/y"), nullptr);
   EXPECT_EQ(b->marked_revision(), gone) << "the next decision is made from what is known now";
   EXPECT_TRUE(write_if(gone));
+}
+
+// Others do not write the mark.
+TEST_F(EtcdStoreTest, AWriteThatWasDecidedBeforeAGuardedChangeOfOthersIsNotStored) {
+  auto opened = open_etcd_store({.endpoints = {etcd_->endpoint()},
+                                 .marked = {"/registry/roles/", "/registry/guards/"},
+                                 .guarded = {"/registry/guards/"}});
+  auto other = open_etcd_store({.endpoints = {etcd_->endpoint()}});
+  ASSERT_TRUE(opened && other);
+  Store& store = **opened;
+  auto write_if = [&](Revision mark) {
+    auto answer = commit_sync(store, {{{"/registry/maps/x", 0}, {std::string(kMarkKey), mark}},
+                                      {Put{"/registry/maps/x", "1"}}});
+    EXPECT_TRUE(answer);
+    if (answer && !answer->succeeded) {
+      EXPECT_EQ(answer->records.size(), 2u);
+      EXPECT_GT(answer->records.at(1)->mod_revision, mark) << "which says why";
+    }
+    return answer && answer->succeeded;
+  };
+  const Revision decided = store.marked_revision();
+  const Revision changed = write(**other, put("/registry/guards/y", "1"));
+  EXPECT_FALSE(write_if(decided));
+  EXPECT_EQ(store.marked_revision(), changed);
+  write(**other, put("/registry/maps/other", "1"));
+  EXPECT_TRUE(write_if(changed)) << "what is not guarded changes nothing";
+  write(**other, remove("/registry/guards/y"));
+  ASSERT_TRUE(refresh_sync(store));
+  EXPECT_GT(store.marked_revision(), changed) << "a deletion is known when it is seen";
+}
+
+// Values lie in etcd with a `!` in front.
+class Exclaiming final : public EtcdEncoding {
+ public:
+  Place place_of(std::string_view key) const override {
+    if (key.starts_with("/registry/foreign/")) return Place::kForeign;
+    return key.starts_with("/registry/own/") || !key.starts_with("/registry/") ? Place::kOwn
+                                                                               : Place::kShared;
+  }
+  Result<std::string> to_etcd(std::string_view key, std::string_view,
+                              std::string_view value) const override {
+    return cat(place_of(key) == Place::kShared ? "!" : "", value);
+  }
+  Result<std::string> from_etcd(std::string_view key, std::string_view,
+                                std::string_view value) const override {
+    if (place_of(key) == Place::kOwn) return std::string(value);
+    if (!value.starts_with('!')) return fail(bad_request("it does not exclaim"));
+    return std::string(value.substr(1));
+  }
+};
+
+TEST_F(EtcdStoreTest, AnEncodingSaysWhereAndHowThingsLie) {
+  auto plain = open();  // sees what lies in etcd
+  auto opened = open_etcd_store(
+      {.endpoints = {etcd_->endpoint()}, .encoding = std::make_shared<Exclaiming>()});
+  ASSERT_TRUE(opened) << opened.error().message;
+  Store& store = **opened;
+  write(store, put("/registry/a/x", "1"));
+  write(store, put("/registry/own/x", "2"));
+  ASSERT_TRUE(refresh_sync(*plain));
+  EXPECT_EQ(store.get("/registry/a/x")->value(), "1");
+  EXPECT_EQ(store.get("/registry/own/x")->value(), "2");
+  EXPECT_EQ(plain->get("/registry/a/x")->value(), "!1");
+  EXPECT_EQ(plain->get("/registry/own/x"), nullptr) << "it lies elsewhere";
+  EXPECT_FALSE(commit_sync(store, put("/registry/foreign/x", "3")));
+  // What others write.
+  write(*plain, put("/registry/own/y", "!4"));
+  write(*plain, put("/registry/a/y", "damaged"));
+  const Revision last = write(*plain, put("/registry/foreign/y", "!5"));
+  ASSERT_TRUE(refresh_sync(store));
+  EXPECT_GE(store.current_revision(), last) << "changes of others are not waited for";
+  EXPECT_EQ(store.get("/registry/own/y"), nullptr);
+  EXPECT_EQ(store.get("/registry/foreign/y"), nullptr);
+  EXPECT_EQ(store.get("/registry/a/y")->value(), "") << "its bytes are shown to nobody";
+  auto again = open_etcd_store(
+      {.endpoints = {etcd_->endpoint()}, .encoding = std::make_shared<Exclaiming>()});
+  ASSERT_TRUE(again);
+  EXPECT_EQ((*again)->get("/registry/a/x")->value(), "1");
+  EXPECT_EQ((*again)->get("/registry/a/y")->value(), "");
+  EXPECT_EQ(plain->get("/registry/foreign/y")->value(), "!5") << "it is left alone";
+}
+
+TEST_F(EtcdStoreTest, TheLayoutOfAnEarlierVersionIsRefused) {
+  auto plain = open();
+  write(*plain, put("/registry/roles/x/y", "1"));  // with the mark, as it did
+  auto opened = open_etcd_store(
+      {.endpoints = {etcd_->endpoint()}, .encoding = std::make_shared<Exclaiming>()});
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().message, HasSubstr("the layout of an earlier version"));
 }
 
 TEST_F(EtcdStoreTest, ARevisionOfAnotherServerIsWaitedFor) {

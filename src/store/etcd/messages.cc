@@ -1,5 +1,7 @@
 #include "store/etcd/messages.h"
 
+#include <algorithm>
+
 #include "base/protobuf.h"
 #include "base/strings.h"
 
@@ -53,7 +55,7 @@ RecordPtr record_of(const KeyValue& kv, const KeySpace& keys) {
   };
   if (!keys.encoding() || kv.version == 0) return make(kv.value);
   auto value = keys.encoding()->from_etcd(key, kv.key, kv.value);
-  return make(value ? *value : kv.value);
+  return make(value ? std::string_view(*value) : std::string_view());
 }
 
 Revision header_revision(std::string_view header) {
@@ -68,6 +70,36 @@ ProtobufMessage get_of(std::string_view key) {
   return get;
 }
 
+enum CompareResult : std::uint8_t { kEqual = 0, kLess = 2 };
+
+// A condition on the revision of the last change of a key, or of each key of a range.
+ProtobufMessage compare_of(CompareResult result, std::string_view key, std::string_view end,
+                           Revision revision) {
+  ProtobufMessage out;
+  out.integer(1, result);
+  out.integer(2, 2);
+  out.bytes(3, key);
+  out.always_integer(6, revision);
+  out.text(64, end);
+  return out;
+}
+ProtobufMessage unchanged(std::string_view key, Revision revision) {
+  return compare_of(kEqual, key, "", revision);
+}
+ProtobufMessage not_newer(std::string_view key, std::string_view end, Revision revision) {
+  return compare_of(kLess, key, end, revision + 1);
+}
+
+ProtobufMessage newest_of(const KeyRange& range) {
+  ProtobufMessage get = get_of(range.start);
+  get.bytes(2, range.end);
+  get.integer(3, 1);  // one key
+  get.integer(5, 2);  // of the largest
+  get.integer(6, 2);  // revision of the last change
+  get.flag(8, true);  // without its value
+  return get;
+}
+
 }  // namespace
 
 KeySpace::KeySpace(std::string_view prefix, const EtcdEncoding* encoding) : encoding_(encoding) {
@@ -79,18 +111,34 @@ KeySpace::KeySpace(std::string_view prefix, const EtcdEncoding* encoding) : enco
 }
 
 std::string KeySpace::to_etcd(std::string_view key) const {
-  if (key.starts_with(kRegistry)) return cat(first_, key.substr(kRegistry.size()));
+  if (is_shared(key)) return cat(first_, key.substr(kRegistry.size()));
   return cat(own_, key);
 }
 
 std::string KeySpace::from_etcd(std::string_view key) const {
   if (!key.starts_with(first_)) return "";
-  if (key.starts_with(own_)) return std::string(key.substr(own_.size()));
-  return cat(kRegistry, key.substr(first_.size()));
+  if (key.starts_with(own_)) {
+    key.remove_prefix(own_.size());
+    return is_own(key) ? std::string(key) : "";
+  }
+  std::string shared = cat(kRegistry, key.substr(first_.size()));
+  return is_shared(shared) ? shared : "";
+}
+
+bool KeySpace::is_shared(std::string_view key) const {
+  return key.starts_with(kRegistry) &&
+         (!encoding_ || encoding_->place_of(key) == EtcdEncoding::Place::kShared);
+}
+
+bool KeySpace::is_own(std::string_view key) const {
+  return encoding_ ? encoding_->place_of(key) == EtcdEncoding::Place::kOwn
+                   : !key.starts_with(kRegistry);
 }
 
 Result<std::string> KeySpace::value_to_etcd(std::string_view key, std::string_view value) const {
   if (!encoding_) return std::string(value);
+  if (encoding_->place_of(key) == EtcdEncoding::Place::kForeign)
+    return fail(bad_request(cat("`", key, "` is not a key of this server")));
   return encoding_->to_etcd(key, to_etcd(key), value);
 }
 
@@ -116,13 +164,17 @@ std::string txn_request(const Txn& txn, const KeySpace& keys, const TxnExtras& e
   for (const Op& op : txn.ops)
     if (const Put* put = std::get_if<Put>(&op)) size += put->key.size() + put->value.size() + 64;
   out.reserve(size);
+  const Compare* mark = nullptr;
   for (const Compare& compare : txn.compares) {
-    ProtobufMessage one;  // `equal` is 0
-    one.integer(2, 2);    // the revision of the last change
-    one.bytes(3, keys.to_etcd(compare.key));
-    one.always_integer(6, compare.mod_revision);
-    out.message(1, one);
+    if (compare.key == kMarkKey) mark = &compare;
+    out.message(1, mark == &compare ? not_newer(keys.to_etcd(kMarkKey), "", compare.mod_revision)
+                                    : unchanged(keys.to_etcd(compare.key), compare.mod_revision));
   }
+  for (const std::string& prefix : extras.guarded)
+    if (mark) {
+      const KeyRange range = keys_with_prefix(keys.to_etcd(prefix));
+      out.message(1, not_newer(range.start, range.end, mark->mod_revision));
+    }
   for (std::size_t i = 0; i < txn.ops.size(); ++i) {
     const Op& op = txn.ops[i];
     ProtobufMessage one, wrapped;
@@ -150,18 +202,21 @@ std::string txn_request(const Txn& txn, const KeySpace& keys, const TxnExtras& e
     wrapped.message(1, get_of(keys.to_etcd(compare.key)));
     out.message(3, wrapped);
   }
+  for (const std::string& prefix : extras.guarded)
+    if (mark) {
+      ProtobufMessage wrapped;
+      wrapped.message(1, newest_of(keys_with_prefix(keys.to_etcd(prefix))));
+      out.message(3, wrapped);
+    }
   return std::move(out).take();
 }
 
 std::string put_request(std::string_view key, std::string_view value, Revision mod_revision) {
-  ProtobufMessage compare, put, wrapped, out;
-  compare.integer(2, 2);
-  compare.bytes(3, key);
-  compare.always_integer(6, mod_revision);
+  ProtobufMessage put, wrapped, out;
   put.bytes(1, key);
   put.text(2, value);
   wrapped.message(2, put);
-  out.message(1, compare);
+  out.message(1, unchanged(key, mod_revision));
   out.message(2, wrapped);
   return std::move(out).take();
 }
@@ -222,7 +277,7 @@ Result<Revision> read_revision(std::string_view message) {
   return fail(malformed_answer("answer"));
 }
 
-Result<TxnAnswer> read_txn(std::string_view message, const KeySpace& keys) {
+Result<TxnAnswer> read_txn(std::string_view message, const KeySpace& keys, std::size_t compares) {
   TxnAnswer out;
   std::vector<std::string_view> responses;
   ProtobufFields in(message);
@@ -244,13 +299,17 @@ Result<TxnAnswer> read_txn(std::string_view message, const KeySpace& keys) {
       if (one.field() != 1) continue;
       for (ProtobufFields range(one.bytes()); range.next();) {
         KeyValue kv;
-        if (range.field() == 2 && read_key_value(range.bytes(), kv)) present = record_of(kv, keys);
+        if (range.field() != 2 || !read_key_value(range.bytes(), kv)) continue;
+        if (out.present.size() < compares)
+          present = record_of(kv, keys);
+        else
+          out.guarded = std::max(out.guarded, kv.mod_revision);
       }
     }
     if (one.malformed()) return fail(malformed_answer("transaction"));
     if (out.succeeded)
       out.changed.push_back(changed);
-    else
+    else if (out.present.size() < compares)
       out.present.push_back(std::move(present));
   }
   return out;
@@ -289,6 +348,7 @@ Result<WatchAnswer> read_watch(std::string_view message, const KeySpace& keys) {
             return fail(malformed_answer("watch event"));
         }
         if (event.malformed() || kv.mod_revision == 0) return fail(malformed_answer("watch event"));
+        out.changed = std::max(out.changed, kv.mod_revision);
         if (is_delete) kv = {.key = kv.key, .value = {}, .mod_revision = kv.mod_revision};
         if (RecordPtr record = record_of(kv, keys))
           out.changes.push_back({is_delete, std::move(record)});

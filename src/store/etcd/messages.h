@@ -16,8 +16,8 @@
 namespace cardea::store::etcd {
 
 // How the keys of a store lie in etcd: what begins with `/registry/` lies below the prefix as
-// kube-apiserver has it, other keys below `PREFIX/_cardea/`, which no resource can be called. And
-// how their values do: as `encoding` says, which outlives this.
+// kube-apiserver has it, other keys below `PREFIX/_cardea/`, which no resource can be called.
+// `encoding`, which outlives this, may say otherwise, and says how values lie there.
 class KeySpace {
  public:
   // "/registry"; slashes around it do not matter.
@@ -31,6 +31,9 @@ class KeySpace {
   const std::string& end() const { return end_; }  // of the range of all keys
 
  private:
+  bool is_shared(std::string_view key) const;
+  bool is_own(std::string_view key) const;
+
   std::string first_;  // "/registry/"
   std::string end_;
   std::string own_;  // "/registry/_cardea/"
@@ -42,7 +45,9 @@ std::string range_request(std::string_view from, std::string_view end, std::int6
 // The current revision, confirmed by a majority: a read of a key that need not be there.
 std::string revision_request(std::string_view key);
 struct TxnExtras {
-  std::string_view mark;   // a key that is written too, unless it is empty
+  std::string_view mark;  // a key that is written too, unless it is empty
+  // A compare of kMarkKey holds when it and all keys with these prefixes are not newer.
+  std::span<const std::string> guarded = {};
   std::int64_t lease = 0;  // that all puts hang on; 0: they stay
   // Of the ops, as they lie in etcd; empty: as they are.
   std::span<const std::string> values = {};
@@ -70,8 +75,10 @@ struct TxnAnswer {
   // succeeded: for each op whether it changed something. Otherwise empty.
   std::vector<bool> changed;
   std::vector<RecordPtr> present;  // not succeeded: the record of each compare, or null
+  Revision guarded = 0;            // not succeeded: the newest of the guarded keys
 };
-Result<TxnAnswer> read_txn(std::string_view message, const KeySpace& keys);
+// Of a transaction with so many compares.
+Result<TxnAnswer> read_txn(std::string_view message, const KeySpace& keys, std::size_t compares);
 
 struct Change {
   bool is_delete = false;
@@ -83,8 +90,9 @@ struct WatchAnswer {
   bool canceled = false;
   Revision compacted = 0;  // canceled because history up to here is gone
   std::string cancel_reason;
-  bool fragment = false;  // the rest of the changes is in the next message
-  std::vector<Change> changes;
+  bool fragment = false;        // the rest of the changes is in the next message
+  std::vector<Change> changes;  // those of others are left out
+  Revision changed = 0;         // of the last change, also of others; 0: none
 };
 Result<WatchAnswer> read_watch(std::string_view message, const KeySpace& keys);
 

@@ -25,13 +25,18 @@ class ServicesInUse {
   void hold(const Ip& address) { held_.insert(address); }  // by an IPAddress
   void release(const Ip& address) { held_.erase(address); }
   bool has_address(const Ip& ip) const { return addresses_.contains(ip) || held_.contains(ip); }
-  bool has_port(std::int64_t port) const { return ports_.contains(port); }
+  // What is given out besides: it may be a service's that is not stored yet. Replaces what it was.
+  void hold_ports(std::set<std::int64_t> ports) { held_ports_ = std::move(ports); }
+  bool has_port(std::int64_t port) const {
+    return ports_.contains(port) || held_ports_.contains(port);
+  }
+  const std::set<std::int64_t>& ports() const { return ports_; }  // of services
   std::size_t address_count() const { return addresses_.size(); }
   std::size_t port_count() const { return ports_.size(); }
 
  private:
   std::set<Ip> addresses_, held_;
-  std::set<std::int64_t> ports_;  // node ports and health check ports
+  std::set<std::int64_t> ports_, held_ports_;  // node ports and health check ports
 };
 
 // Assigns cluster addresses and node ports to services, and fills in the fields that follow from

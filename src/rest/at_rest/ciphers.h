@@ -1,0 +1,28 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cardea::rest {
+
+// How a value is encrypted with a key, byte for byte as kube-apiserver does it. Each sealed value
+// has a fresh random beginning. Pure but for that; any thread.
+enum class Cipher : std::uint8_t {
+  kAesCbc,     // 16 bytes, then blocks with their padding. Nothing tells whether it was changed
+  kAesGcm,     // 12 bytes, then the text and its tag, which covers `bound_to` too
+  kSecretBox,  // 24 bytes, then tag and text: XSalsa20 and Poly1305
+};
+
+// Whether a key may have this size.
+bool fits_cipher(Cipher cipher, std::size_t key_bytes);
+
+// nullopt: the machine has no random bytes, or no memory. `key` fits.
+std::optional<std::string> seal(Cipher cipher, std::string_view key, std::string_view bound_to,
+                                std::string_view text);
+// nullopt: it was not sealed so.
+std::optional<std::string> unseal(Cipher cipher, std::string_view key, std::string_view bound_to,
+                                  std::string_view sealed);
+
+}  // namespace cardea::rest
