@@ -47,6 +47,8 @@ std::string remark(const Listed& listed) {
   if (listed.permission->excluded)
     return "excluded: neither the verb of a request nor any other permission implies it";
   if (listed.permission->name == "identity") return "asked for by create alone";
+  if (const std::string& map = listed.permission->map; !map.empty())
+    return cat("added by the PermissionMap ", map);
   return "";
 }
 

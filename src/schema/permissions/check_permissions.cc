@@ -39,26 +39,6 @@ struct Place {
   std::string banned = {};      // why no tag may stand here; empty where it may
 };
 
-std::string name_problem(std::string_view name) {
-  auto slash = name.find('/');
-  std::string_view prefix = slash == name.npos ? "" : name.substr(0, slash);
-  std::string_view noun = slash == name.npos ? name : name.substr(slash + 1);
-  auto in_prefix = [](char c) { return is_lower(c) || is_digit(c) || c == '.' || c == '-'; };
-  bool is_noun = !noun.empty() && is_lower(noun[0]) &&
-                 std::ranges::all_of(noun, [](char c) { return is_letter(c) || is_digit(c); });
-  if (!is_noun ||
-      (slash != name.npos && (prefix.empty() || !std::ranges::all_of(prefix, in_prefix))))
-    return "must be a noun in lowerCamelCase, after a DNS name and a slash: "
-           "example.com/selfDestruct";
-  if (noun.size() > 63) return "must have at most 63 characters after the prefix";
-  if (prefix.size() > 253) return "must have a prefix of at most 253 characters";
-  if (prefix == "k8s.io" || prefix.ends_with(".k8s.io"))
-    return "must not have a prefix of the reserved domain k8s.io";
-  if (prefix.empty() && !is_wellknown_permission(noun))
-    return "must have a prefix (example.com/...): only well-known permissions have no prefix";
-  return "";
-}
-
 class Checker {
  public:
   void check(const Value& s, const std::string& path, const Place& place) {
@@ -130,7 +110,7 @@ class Checker {
           json::required(at(kVerb), "must name the permission that the other tags are about"));
       return;
     }
-    if (std::string problem = name_problem(name); !problem.empty())
+    if (std::string problem = permission_name_problem(name); !problem.empty())
       errors.push_back(json::invalid(at(kVerb), name.substr(0, 512), std::move(problem)));
     if (s.has(kParameter)) check_parameter(s, at(kParameter), place);
     if (!s.has(kParameter))
@@ -190,8 +170,7 @@ class Checker {
       if (!found || std::ranges::find(kScalars, (*found)["type"].as_string()) == std::end(kScalars))
         refuse("must lead to a string, number or boolean of this schema");
     } else {
-      errors.push_back(json::not_supported(
-          at, given, {"mapKey", "setValue", "listKey:<field>", "value:<path>"}));
+      errors.push_back(json::not_supported(at, given, permission_sources()));
     }
   }
 
@@ -199,6 +178,26 @@ class Checker {
 };
 
 }  // namespace
+
+std::string permission_name_problem(std::string_view name) {
+  auto slash = name.find('/');
+  std::string_view prefix = slash == name.npos ? "" : name.substr(0, slash);
+  std::string_view noun = slash == name.npos ? name : name.substr(slash + 1);
+  auto in_prefix = [](char c) { return is_lower(c) || is_digit(c) || c == '.' || c == '-'; };
+  bool is_noun = !noun.empty() && is_lower(noun[0]) &&
+                 std::ranges::all_of(noun, [](char c) { return is_letter(c) || is_digit(c); });
+  if (!is_noun ||
+      (slash != name.npos && (prefix.empty() || !std::ranges::all_of(prefix, in_prefix))))
+    return "must be a noun in lowerCamelCase, after a DNS name and a slash: "
+           "example.com/selfDestruct";
+  if (noun.size() > 63) return "must have at most 63 characters after the prefix";
+  if (prefix.size() > 253) return "must have a prefix of at most 253 characters";
+  if (prefix == "k8s.io" || prefix.ends_with(".k8s.io"))
+    return "must not have a prefix of the reserved domain k8s.io";
+  if (prefix.empty() && !is_wellknown_permission(noun))
+    return "must have a prefix (example.com/...): only well-known permissions have no prefix";
+  return "";
+}
 
 FieldErrors check_permissions(const Value& schema, const std::string& path) {
   Checker checker;

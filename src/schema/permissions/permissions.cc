@@ -6,6 +6,7 @@
 #include "cel/environments.h"
 #include "cel/eval/evaluate.h"
 #include "schema/ownership/shape.h"
+#include "schema/permissions/added_permissions.h"
 
 namespace cardea::schema {
 
@@ -16,7 +17,6 @@ namespace {
 
 constexpr std::uint64_t kExpressionCost = 10'000;
 constexpr std::size_t kLongestSelf = 4096;
-constexpr std::string_view kAny = "*";
 
 bool is_plain(char c) {
   constexpr std::string_view kReserved = "()%:,\"\\";
@@ -42,22 +42,12 @@ const std::shared_ptr<const cel::Environment>& parameter_environment() {
   return shared;
 }
 
-std::vector<std::string> steps_of(std::string_view path) {
-  std::vector<std::string> out;
-  for (std::string_view part : split(path, '.')) {
-    bool is_each = part.ends_with("[*]");
-    out.emplace_back(is_each ? part.substr(0, part.size() - 3) : part);
-    if (is_each) out.emplace_back(kAny);
-  }
-  return out;
-}
-
 // Whether changes are seen as deep as the path goes: below an atomic list or map there is one field
 // only.
 bool is_reachable(const Schema& root, const std::vector<std::string>& steps) {
   const Schema* at = &root;
   for (const std::string& step : steps) {
-    if (step == kAny) {
+    if (step == kEach) {
       if (at->type == Schema::Type::kArray ? is_atomic_list(*at) || !at->items
                                            : is_atomic_map(*at) || !at->additional)
         return false;
@@ -81,6 +71,12 @@ Permission permission_of(const BuiltinPermission& row) {
           .program = {}};
 }
 
+// What custom resources without tags have as well.
+bool is_general(const BuiltinPermission& row) {
+  return row.kind == "*" &&
+         (row.path == "spec" || row.path == "status" || row.path.starts_with("status."));
+}
+
 void add_tags(PermissionTree& tree, const Schema& at, std::vector<std::string>& path, bool root) {
   if (!path.empty())
     if (auto tag = permission_tag(at.source)) tree.add(path, std::move(*tag));
@@ -91,12 +87,12 @@ void add_tags(PermissionTree& tree, const Schema& at, std::vector<std::string>& 
   };
   bool is_list = at.type == Schema::Type::kArray;
   if (is_list ? is_atomic_list(at) : is_atomic_map(at)) return;
-  if (is_list && at.items) return below(std::string(kAny), *at.items);
+  if (is_list && at.items) return below(std::string(kEach), *at.items);
   for (const Property& p : at.properties)
     // The metadata of an object is not for its definition to tag.
     if (!root || (p.name != "metadata" && p.name != "apiVersion" && p.name != "kind"))
       below(p.name, *p.schema);
-  if (at.additional) below(std::string(kAny), *at.additional);
+  if (at.additional) below(std::string(kEach), *at.additional);
 }
 
 // The schema with every atomic list that permissions have a key for as a list of type map; itself
@@ -126,7 +122,8 @@ const Schema* keyed(const Schema& s, SchemaSet& set) {
 
 bool same_permission(const Permission& a, const Permission& b) {
   return a.name == b.name && a.source == b.source && a.field == b.field &&
-         a.treatment == b.treatment && a.expression == b.expression && a.excluded == b.excluded;
+         a.treatment == b.treatment && a.expression == b.expression && a.excluded == b.excluded &&
+         a.map == b.map;
 }
 
 void list_below(const PermissionTree::Node& node, const std::string& path,
@@ -147,6 +144,17 @@ void list_below(const PermissionTree::Node& node, const std::string& path,
 }
 
 }  // namespace
+
+std::vector<std::string> field_steps(std::string_view path) {
+  std::vector<std::string> out;
+  for (std::string_view part : split(path, '.')) {
+    std::size_t depth = 0;
+    for (; part.ends_with("[*]"); ++depth) part.remove_suffix(3);
+    out.emplace_back(part);
+    out.insert(out.end(), depth, std::string(kEach));
+  }
+  return out;
+}
 
 std::string encoded_parameter(std::string_view text) {
   constexpr char kHex[] = "0123456789ABCDEF";
@@ -225,7 +233,7 @@ const PermissionTree::Node* PermissionTree::Node::child(std::string_view element
 PermissionTree::Node* PermissionTree::node_at(const std::vector<std::string>& path) {
   Node* at = root_;
   for (const std::string& step : path) {
-    if (step == kAny) {
+    if (step == kEach) {
       if (!at->any) at->any = &nodes_.emplace_back();
       at = const_cast<Node*>(at->any);
       continue;
@@ -241,6 +249,18 @@ PermissionTree::Node* PermissionTree::node_at(const std::vector<std::string>& pa
 
 void PermissionTree::add(const std::vector<std::string>& path, Permission permission) {
   node_at(path)->permission = &permissions_.emplace_back(std::move(permission));
+}
+
+const Permission* PermissionTree::at(const std::vector<std::string>& steps) const {
+  const Node* node = root_;
+  for (const std::string& step : steps)
+    if (node = step == kEach ? node->any : node->field(step); !node) return nullptr;
+  return node->permission;
+}
+
+void PermissionTree::add_fitting(const Schema& root, Added added) {
+  for (const AddedPermission& one : added)
+    if (!misfit(one, root, *this)) add(field_steps(one.field), one.permission);
 }
 
 void PermissionTree::finish() {
@@ -265,27 +285,32 @@ std::vector<PermissionTree::Listed> PermissionTree::list() const {
 
 std::shared_ptr<const PermissionTree> PermissionTree::of_builtin(const Schema& root,
                                                                  std::string_view group,
-                                                                 std::string_view kind) {
+                                                                 std::string_view kind,
+                                                                 Added added) {
   auto tree = std::make_shared<PermissionTree>();
   for (const BuiltinPermission& row : builtin_permissions()) {
     if (row.kind != "*" && (row.kind != kind || row.group != group)) continue;
-    auto steps = steps_of(row.path);
+    auto steps = field_steps(row.path);
     if (is_reachable(root, steps)) tree->add(steps, permission_of(row));
   }
+  tree->add_fitting(root, added);
   tree->finish();
   return tree;
 }
 
-std::shared_ptr<const PermissionTree> PermissionTree::of_custom(const Schema& root) {
+std::shared_ptr<const PermissionTree> PermissionTree::of_custom(const Schema& root, Added added) {
   auto tree = std::make_shared<PermissionTree>();
-  for (const BuiltinPermission& row : builtin_permissions())
-    if (row.group == "*")
-      if (auto steps = steps_of(row.path); is_reachable(root, steps))
-        tree->add(steps, permission_of(row));
   std::vector<std::string> path;
   const Schema* shape = keyed(root, tree->keyed_);
   if (shape != &root) tree->compared_ = shape;
   add_tags(*tree, *shape, path, true);
+  // An author who tags some fields has decided about the others too.
+  const bool is_tagged = !tree->permissions_.empty();
+  for (const BuiltinPermission& row : builtin_permissions())
+    if (row.group == "*" || (!is_tagged && is_general(row)))
+      if (auto steps = field_steps(row.path); is_reachable(root, steps))
+        tree->add(steps, permission_of(row));
+  tree->add_fitting(*shape, added);
   tree->finish();
   return tree;
 }
@@ -296,6 +321,18 @@ Result<std::shared_ptr<const cel::Program>> compile_parameter(std::string_view t
   if ((*program)->type()->kind != cel::Type::kString || (*program)->type()->nullable)
     return fail(bad_request("must evaluate to a string"));
   return std::move(*program);
+}
+
+const std::vector<std::string>& permission_sources() {
+  static const std::vector<std::string> known{"mapKey", "setValue", "listKey:<field>",
+                                              "value:<path>"};
+  return known;
+}
+
+bool has_known_source(const Value& tags) {
+  std::string_view source = tags["x-kubernetes-permission-parameter"].as_string();
+  return source == "mapKey" || source == "setValue" || source.starts_with("listKey:") ||
+         source.starts_with("value:");
 }
 
 std::optional<Permission> permission_tag(const Value& open_api) {
