@@ -146,7 +146,11 @@ std::string parameter_text(const Permission& p) {
     case Permission::Source::kValue:
       what = cat("the value at ", code(p.field), ", as it was and as it becomes");
       break;
+    case Permission::Source::kSelf:
+      what = "the value, as it becomes; nothing if the field is removed";
+      break;
   }
+  if (p.ancestor_depth) what += cat(" of ", code(p.ancestor));
   if (p.treatment == Permission::Treatment::kSlashPrefix) what += ", up to its first slash";
   if (p.treatment == Permission::Treatment::kExpression)
     what += cat(", as ", code(p.expression), " makes it");

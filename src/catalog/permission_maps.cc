@@ -19,8 +19,8 @@ PermissionMaps::PermissionMaps(const std::vector<Value>& maps) {
     for (const Value& entry : (*spec)["permissions"].items()) {
       auto permission = schema::added_permission(entry, name);
       if (!permission) continue;
-      Added& added = by_resource_[{std::string((*spec)["group"].as_string()),
-                                   std::string(resource)}];
+      Added&
+          added = by_resource_[{std::string((*spec)["group"].as_string()), std::string(resource)}];
       added.permissions.push_back(std::move(*permission));
       added.read_from.emplace_back(name, entry);
     }

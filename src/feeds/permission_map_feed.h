@@ -21,7 +21,8 @@ inline constexpr std::string_view
 // nothing that a set keeps shut by a verb of the map.
 class PermissionMapFold {
  public:
-  // Makes the maps count. Called before the write of a map is acknowledged, by one thread at a time.
+  // Makes the maps count. Called before the write of a map is acknowledged, by one thread at a
+  // time.
   using Publish = std::function<void(std::shared_ptr<const catalog::PermissionMaps>)>;
   explicit PermissionMapFold(Publish publish) : publish_(std::move(publish)) {}
 

@@ -35,7 +35,11 @@ Value tags_of(const Permission& p) {
     case Permission::Source::kValue:
       source = cat("value:", p.field);
       break;
+    case Permission::Source::kSelf:
+      source = "self";
+      break;
   }
+  if (p.ancestor_depth) source += cat("@", p.ancestor);
   if (!source.empty()) out.set("x-kubernetes-permission-parameter", source);
   if (p.treatment == Permission::Treatment::kSlashPrefix)
     out.set("x-kubernetes-permission-parameter-treatment", "slash-delimited-prefix");

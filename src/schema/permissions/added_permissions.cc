@@ -17,8 +17,8 @@ constexpr std::size_t kLongestField = 512, kLongestExpressionText = 4096;
 
 bool is_field_name(std::string_view name) {
   return !name.empty() && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '-' || c == '_' || c == '$';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '$';
   });
 }
 
@@ -101,6 +101,10 @@ class Search {
 };
 
 std::string parameter_misfit(const Permission& p, const Found& found) {
+  if (p.source == Permission::Source::kSelf)
+    return is_scalar(*found.schema) || p.treatment == Permission::Treatment::kExpression
+               ? ""
+               : "self must be a string, number or boolean, or have an expression";
   const Schema* holder = found.holder;
   const bool in_list = holder && holder->type == Schema::Type::kArray;
   switch (p.source) {
@@ -119,6 +123,7 @@ std::string parameter_misfit(const Permission& p, const Found& found) {
                  ? ""
                  : cat("must name a key of the list: ", join(holder->map_keys, ", "));
     case Permission::Source::kValue:
+    case Permission::Source::kSelf:
       break;
   }
   if (!holder || (in_list && holder->list_type != Schema::ListType::kMap))
@@ -148,7 +153,8 @@ FieldErrors check_added(const Value& entry, const std::string& path) {
   else if (std::string_view first = field.substr(0, field.find_first_of(".["));
            first == "metadata" || first == "apiVersion" || first == "kind")
     out.push_back(json::invalid(
-        at, field, cat("must not be in the ", first, " of an object, which has its own permissions")));
+        at, field,
+        cat("must not be in the ", first, " of an object, which has its own permissions")));
 
   std::string_view verb = entry["verb"].as_string();
   if (verb.empty())
@@ -166,12 +172,13 @@ FieldErrors check_added(const Value& entry, const std::string& path) {
         json::not_supported(path + ".parameter", entry["parameter"], permission_sources()));
   for (std::string_view needs : {"parameterTreatment", "parameterExpression"})
     if (entry.has(needs) && !has_parameter)
-      out.push_back(json::required(
-          path + ".parameter", cat("must say where the parameter comes from if ", needs, " is given")));
+      out.push_back(
+          json::required(path + ".parameter",
+                         cat("must say where the parameter comes from if ", needs, " is given")));
   if (const Value* treatment = entry.find("parameterTreatment");
       treatment && treatment->as_string() != "slash-delimited-prefix")
-    out.push_back(json::not_supported(path + ".parameterTreatment", *treatment,
-                                      {"slash-delimited-prefix"}));
+    out.push_back(
+        json::not_supported(path + ".parameterTreatment", *treatment, {"slash-delimited-prefix"}));
   if (!entry.has("parameterExpression")) return out;
   const std::string expression_at = path + ".parameterExpression";
   if (entry.has("parameterTreatment"))
@@ -180,7 +187,7 @@ FieldErrors check_added(const Value& entry, const std::string& path) {
   std::string_view text = entry["parameterExpression"].as_string();
   if (text.size() > kLongestExpressionText)
     out.push_back(json::too_long(expression_at, static_cast<int>(kLongestExpressionText)));
-  else if (auto program = compile_parameter(text); !program)
+  else if (auto program = compile_parameter(text, source_of(tags)); !program)
     out.push_back(json::invalid(expression_at, text, program.error().message));
   return out;
 }
@@ -197,14 +204,23 @@ std::optional<Misfit> misfit(const AddedPermission& added, const Schema& root,
                              const PermissionTree& tree) {
   const std::vector<std::string> steps = field_steps(added.field);
   Search search(root);
-  for (const std::string& step : steps)
+  std::vector<Found> passed;
+  for (const std::string& step : steps) {
     if (std::string why = search.go(step); !why.empty())
       return Misfit{Misfit::Of::kField, std::move(why), search.is_absent()};
+    passed.push_back(search.found());
+  }
   if (const Permission* own = tree.at(steps))
     return Misfit{Misfit::Of::kField,
                   cat(verb_pattern(*own), " guards it already",
                       own->map.empty() ? "" : cat(", by the PermissionMap `", own->map, "`"))};
-  if (std::string why = parameter_misfit(added.permission, search.found()); !why.empty())
+  const std::size_t depth = added.permission.ancestor_depth;
+  if (depth && !is_above(field_steps(added.permission.ancestor), steps))
+    return Misfit{Misfit::Of::kParameter,
+                  "the path after `@` must lead to something above the field"};
+  if (std::string why = parameter_misfit(added.permission,
+                                         passed[(depth ? depth : passed.size()) - 1]);
+      !why.empty())
     return Misfit{Misfit::Of::kParameter, std::move(why)};
   return std::nullopt;
 }

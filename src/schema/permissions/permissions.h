@@ -29,6 +29,7 @@ struct Permission {
     kSetValue,  // the item of a list of type set
     kListKey,   // `field` of what identifies an item of a list of type map
     kValue,     // the scalar at `field` (names joined by dots) below the map value or item
+    kSelf,      // the value of the field itself, as it becomes
   };
   enum class Treatment : std::uint8_t {
     kNone,         // as it is
@@ -39,6 +40,9 @@ struct Permission {
   std::string name;  // "label", "example.com/selfDestruct"
   Source source = Source::kNone;
   std::string field;
+  // The key is not that of the field itself but of something above it: "spec.tenants[*]".
+  std::string ancestor = {};
+  std::size_t ancestor_depth = 0;  // in steps from the root; 0: there is no ancestor
   Treatment treatment = Treatment::kNone;
   std::string expression;
   std::shared_ptr<const cel::Program> program;  // null where there is no expression, or one that
@@ -60,7 +64,13 @@ inline constexpr std::size_t kMostTaggedNodes = 64;    // of one version of a cu
 // Characters that are not plain are percent-encoded, so that no text makes the verb of another
 // permission.
 std::optional<std::string> permission_verb(const Permission& permission, std::string_view raw);
+// The same for kSelf. `self` is the value that the field gets; null when the field is removed: its
+// text is empty, for an expression it is null. Nothing can be made of a list or map without an
+// expression.
+std::optional<std::string> permission_verb_of_value(const Permission& permission,
+                                                    const json::Value* self);
 std::string encoded_parameter(std::string_view text);
+std::string scalar_text(const json::Value& value);  // as a parameter has it: `true`, `7`, a text
 // For users: `granular:label(<prefix of the key>)`.
 std::string verb_pattern(const Permission& permission);
 
@@ -159,10 +169,15 @@ const std::vector<BuiltinPermission>& builtin_permissions();
 // those of the table, and some for fields that no built-in kind tags by itself.
 bool is_wellknown_permission(std::string_view name);
 
-// An expression that makes a parameter of the text `self`. The error's message says what is wrong
-// with it.
-Result<std::shared_ptr<const cel::Program>> compile_parameter(std::string_view text);
+// An expression that makes a parameter of `self`: a text, or for kSelf the value of the field. The
+// error's message says what is wrong with it.
+Result<std::shared_ptr<const cel::Program>> compile_parameter(std::string_view text,
+                                                              Permission::Source source);
 
+// The same steps, and further ones.
+bool is_above(const std::vector<std::string>& steps, const std::vector<std::string>& longer);
+// Where the parameter of these tags comes from; kNone where that is not known.
+Permission::Source source_of(const json::Value& tags);
 // Whether the tags say where the parameter comes from in one of the known ways, and which these
 // are.
 bool has_known_source(const json::Value& tags);
