@@ -199,6 +199,12 @@ def maps_of_custom_resources_wait_for_them(world):
         {"field": "spec.slots[*]", "verb": "example.com/slot", "parameter": "mapKey"}]), {"Content-Type": "application/json"})
     expect(status == 201 and 'there is no resource' in headers.get("Warning", ""), f"{status} {headers.get('Warning')} {answer}")
 
+    # Nobody takes a field from a map that waits, nor writes one with less than the whole resource.
+    other = a_map("another", "example.com", "gadgets", [{"field": "spec.power", "verb": "example.com/weak"}])
+    expect("by the PermissionMap `gadgets`" in world.admin("POST", MAPS, other, want=(422,))["message"], "two maps for one field")
+    world.allow("mapper", ("example.com", ["gadgets"], ["create", "update", "patch"]))
+    world.refused(403, ["gadgets/scale, gadgets/status"], "mapper", "POST", MAPS, other, "application/json")
+
     def serve(document):
         world.admin("POST", DEFINITIONS, document)
         eventually("the definition is served", lambda: world.server.request("GET", GADGETS)[0] == 200)
@@ -248,6 +254,46 @@ def a_map_ends_with_its_deletion(world):
     world.refused(403, ["field spec.unschedulable"], "cordoner", "PATCH", "/api/v1/nodes/n", {"spec": {"unschedulable": True}})
     world.admin("DELETE", MAPS + "/nodes")
     expect("granular:" not in json.dumps(world.admin("GET", "/openapi/v3/api/v1")["components"]["schemas"]["io.k8s.api.core.v1.NodeSpec"]), "OpenAPI still shows it")
+
+
+@story.chapter
+def a_value_may_need_a_permission_of_its_own(world):
+    """Who may write pods sets hostNetwork to false, and to true only with the excluded permission."""
+    pods = "/api/v1/namespaces/default/pods"
+
+    def pod(name, **spec):
+        return {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}
+
+    world.admin("POST", MAPS, a_map("pods", "", "pods", [{"field": "spec.hostNetwork", "verb": "example.com/hostNetwork", "parameter": "self"}]))
+    answer = world.admin("POST", SETS, {"metadata": {"name": "host"}, "spec": {"uncoveredPermissions": ["granular:example.com/hostNetwork"]}}, want=(422,))
+    expect("no kind has this permission" in answer["message"], answer)  # it has a parameter
+    world.admin("POST", SETS, {"metadata": {"name": "host"}, "spec": {"uncoveredPermissions": ["granular:example.com/hostNetwork(true)"]}})
+    world.allow("plain", ("", ["pods"], ["get", "create", "update", "patch", "delete"]))
+    world.allowed("plain", "POST", pods, pod("a"), "application/json")
+    world.allowed("plain", "POST", pods, pod("b", hostNetwork=False), "application/json")
+    world.refused(403, ["field spec.hostNetwork", "granular:example.com/hostNetwork(true) itself"], "plain", "POST", pods, pod("c", hostNetwork=True), "application/json")
+    world.allow("plain", ("", ["pods"], ["granular:example.com/hostNetwork(true)"]))
+    world.allowed("plain", "POST", pods, pod("c", hostNetwork=True), "application/json")
+    world.admin("DELETE", SETS + "/host")
+    world.admin("DELETE", MAPS + "/pods")
+
+
+@story.chapter
+def a_set_may_be_about_one_resource(world):
+    world.allow("nodes", ("", ["nodes", "configmaps"], ["get", "update", "patch"]))
+    world.admin("POST", "/api/v1/nodes", {"metadata": {"name": "labelled"}})
+    world.admin("POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "labelled"}})
+    world.admin("POST", SETS, {"metadata": {"name": "labels"}, "spec": {"uncoveredPermissions": ["granular:labels"], "resources": [{"resource": "nodes"}]}})
+    label = {"metadata": {"labels": {"a": "b"}}}
+    world.refused(403, ["field metadata.labels.a", "granular:labels itself"], "nodes", "PATCH", "/api/v1/nodes/labelled", label)
+    world.allowed("nodes", "PATCH", "/api/v1/namespaces/default/configmaps/labelled", label)
+    for resources, why in (([{"resource": "gizmos"}], "no kind has this permission"), ([{"group": "apps", "resource": "nodes"}], "no kind has this permission"),
+                           ([{"resource": ""}], "spec.resources[0].resource"), ([{"resource": "nodes"}] * 2, "Duplicate value"),
+                           ([{"resource": "nodes/status"}], "spec.resources[0].resource")):
+        answer = world.admin("POST", SETS, {"metadata": {"name": "odd"}, "spec": {"uncoveredPermissions": ["granular:labels"], "resources": resources}}, want=(422,))
+        expect(why in answer["message"], answer)
+    world.admin("DELETE", SETS + "/labels")
+    world.allowed("nodes", "PATCH", "/api/v1/nodes/labelled", label)
 
 
 @story.chapter

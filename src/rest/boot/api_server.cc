@@ -142,7 +142,7 @@ Result<void> ApiServer::load_authorizers(const Parts& parts) {
   built_ins_ = std::move(*built_ins);
   if (features_.fine_grained_authorization)
     built_ins_->follow(uncovered_->snapshot());
-  else if (!uncovered_->current()->verbs.empty())
+  else if (!uncovered_->current()->empty())
     warnings_.emplace_back(
         "there are UncoveredPermissionSets, but they have no effect: the feature gate "
         "FineGrainedAuthorization is off");

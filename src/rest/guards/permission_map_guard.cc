@@ -77,19 +77,31 @@ std::optional<json::FieldError> misfit_of(
   return json::invalid(at + ".field", entry["field"], absent->why);
 }
 
+// Another map that is about the same field, whether or not it fits now.
+std::optional<json::FieldError> conflict_of(const catalog::Catalog& catalog, const Subject& subject,
+                                            std::string_view name, const Value& entry,
+                                            const std::string& at) {
+  for (const schema::AddedPermission& other :
+       catalog.permission_maps()->of(subject.group, subject.resource))
+    if (other.permission.map != name && other.field == entry["field"].as_string())
+      return json::invalid(
+          at + ".field", entry["field"],
+          cat(schema::verb_pattern(other.permission), " guards it already, by the PermissionMap `",
+              other.permission.map, "`"));
+  return std::nullopt;
+}
+
 json::FieldErrors misfits(Call& call, const Value& object, std::string_view name,
                           const std::vector<Value>& added) {
   json::FieldErrors out;
   const Subject subject(object["spec"]);
   if (subject.resource.empty()) return out;
   const auto versions = versions_of_subject(*call.catalog, subject);
-  if (versions.empty()) {
+  if (versions.empty())
     call.warnings.push_back(cat("there is no resource ", quoted(subject.resource), " in the group ",
                                 quoted(subject.group),
                                 " now: the map takes effect when there is, where it fits"));
-    return out;
-  }
-  if (std::ranges::all_of(versions, [](const auto* r) { return r->storage_prefix.empty(); }))
+  else if (std::ranges::all_of(versions, [](const auto* r) { return r->storage_prefix.empty(); }))
     return {json::invalid("spec.resource", Value(subject.resource),
                           "its objects are not stored, so their fields have no permissions")};
   std::vector<std::pair<const catalog::Resource*, std::shared_ptr<const schema::PermissionTree>>>
@@ -101,7 +113,10 @@ json::FieldErrors misfits(Call& call, const Value& object, std::string_view name
     const std::string at = cat("spec.permissions[", index++, "]");
     if (index > schema::kMostTaggedNodes) break;  // validation refuses it
     if (std::ranges::find(added, entry) == added.end()) continue;
-    if (auto wrong = misfit_of(entry, at, trees)) out.push_back(std::move(*wrong));
+    if (auto taken = conflict_of(*call.catalog, subject, name, entry, at))
+      out.push_back(std::move(*taken));
+    else if (auto wrong = misfit_of(entry, at, trees))
+      out.push_back(std::move(*wrong));
   }
   return out;
 }
@@ -121,10 +136,15 @@ std::vector<Value> entries_beyond(const Value& one, const Value& other, bool sam
 // Everything that may be written of a resource, in all namespaces. `more` are further verbs.
 authz::rbac::PolicyRule whole_of(const catalog::Catalog& catalog, const Subject& subject,
                                  const std::vector<std::string>& more) {
-  authz::rbac::PolicyRule out{{"create", "update", "patch"}, {subject.group}, {subject.resource}, {}, {}};
+  authz::rbac::PolicyRule out{
+      {"create", "update", "patch"}, {subject.group}, {subject.resource}, {}, {}};
   out.verbs.insert(out.verbs.end(), more.begin(), more.end());
   std::set<std::string> parts;
-  for (const catalog::Resource* r : versions_of_subject(catalog, subject))
+  const auto versions = versions_of_subject(catalog, subject);
+  // A custom resource may get these later.
+  if (versions.empty() || versions[0]->is_custom)
+    for (std::string_view sub : {"status", "scale"}) parts.insert(cat(subject.resource, "/", sub));
+  for (const catalog::Resource* r : versions)
     for (const catalog::Subresource& sub : r->subresources)
       if (sub.schema && !sub.kind.ends_with("Options") &&
           std::ranges::find(sub.verbs, "update") != sub.verbs.end())
@@ -134,11 +154,12 @@ authz::rbac::PolicyRule whole_of(const catalog::Catalog& catalog, const Subject&
 }
 
 // The excluded verbs that these entries make, for one parameter or another.
-std::vector<std::string> excluded_verbs_of(const Call& call, const std::vector<Value>& entries) {
+std::vector<std::string> excluded_verbs_of(const Call& call, const Subject& subject,
+                                           const std::vector<Value>& entries) {
   std::vector<std::string> out;
   if (!call.services.field_permissions) return out;
   const auto uncovered = call.services.field_permissions->uncovered();
-  for (const std::string& verb : uncovered->verbs.verbs)
+  for (const std::string& verb : uncovered->on(subject.group, subject.resource).verbs.verbs)
     for (const Value& entry : entries) {
       schema::ExcludedVerbs one;
       one.add(verb);
@@ -149,7 +170,7 @@ std::vector<std::string> excluded_verbs_of(const Call& call, const std::vector<V
   return out;
 }
 
-Task<Result<void>> check_writer(Call& call, std::string_view name, const Subject& subject,
+Task<Result<void>> check_writer(Call& call, std::string_view name, Subject subject,
                                 std::vector<std::string> excluded) {
   authz::Attributes escalate(call.user);
   escalate.is_resource_request = true;
@@ -200,14 +221,15 @@ Task<Result<void>> PermissionMapGuard::check(Call& call, WriteAttempt attempt) c
       Result<void> allowed = co_await check_writer(call, attempt.name, Subject(spec), {});
       if (!allowed) co_return allowed;
     }
-    if (auto excluded = excluded_verbs_of(call, removed); !excluded.empty()) {
+    if (auto excluded = excluded_verbs_of(call, Subject(old_spec), removed); !excluded.empty()) {
       Result<void> allowed = co_await check_writer(call, attempt.name, Subject(old_spec),
                                                    std::move(excluded));
       if (!allowed) co_return allowed;
     }
   }
   if (added.empty()) co_return Result<void>();
-  if (json::FieldErrors errors = misfits(call, attempt.object, attempt.name, added); !errors.empty())
+  if (json::FieldErrors errors = misfits(call, attempt.object, attempt.name, added);
+      !errors.empty())
     co_return fail(
         json::invalid_object(call.resource->group, call.resource->kind, attempt.name, errors));
   co_return Result<void>();
@@ -215,7 +237,8 @@ Task<Result<void>> PermissionMapGuard::check(Call& call, WriteAttempt attempt) c
 
 Task<Result<void>> PermissionMapGuard::check_deletion(Call& call, const Value& old) const {
   if (call.chain->exempts(call.user)) co_return Result<void>();
-  auto excluded = excluded_verbs_of(call, entries_beyond(old["spec"], Value::object(), false));
+  auto excluded = excluded_verbs_of(call, Subject(old["spec"]),
+                                    entries_beyond(old["spec"], Value::object(), false));
   if (excluded.empty()) co_return Result<void>();
   const std::string name(old["metadata"]["name"].as_string());
   Result<void> allowed = co_await check_writer(call, name, Subject(old["spec"]),

@@ -1,6 +1,6 @@
 // PermissionMap: what can be checked of it without the kind that it is about. The rest is for
 // PermissionMapGuard.
-#include "base/names.h"
+#include "catalog/kinds/authorization/group_resource.h"
 #include "catalog/kinds/check.h"
 #include "catalog/kinds/object_meta.h"
 #include "catalog/kinds/strategies.h"
@@ -14,11 +14,7 @@ FieldErrors check_map(const Value& object) {
   validate_kind_meta(object, false, name_is_dns_subdomain, out);
   const Value& spec = object["spec"];
   const Path at = "spec";
-  if (const Value& group = spec["group"]; !group.as_string().empty())
-    complain(at / "group", group, name_is_dns_subdomain(group.as_string(), false), out);
-  if (check_required(at / "resource", spec["resource"], out))
-    for (const std::string& problem : dns_label_problems(spec["resource"].as_string()))
-      out.push_back(json::invalid(at / "resource", spec["resource"], problem));
+  check_group_resource(at, spec, out);
   const Value& permissions = spec["permissions"];
   if (permissions.empty()) out.push_back(json::required(at / "permissions"));
   if (permissions.size() > schema::kMostTaggedNodes) {
