@@ -177,6 +177,21 @@ def a_writer_of_maps_gives_away_only_what_they_hold(world):
     world.refused(403, ['may not change the permissions on fields of "secrets"'], "mapper", "PATCH", MAPS + "/mine", {
         "spec": {"resource": "secrets", "permissions": [{"field": "immutable", "verb": "example.com/immutable"}]}})
     world.allowed("mapper", "DELETE", MAPS + "/mine")
+    # What a policy denies them for some nodes they do not give to others for all.
+    policies = "/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies"
+    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "mapper"}
+    world.admin("POST", policies, {"metadata": {"name": "not-this-node"}, "spec": {
+        "effect": "Deny", "subjects": [subject], "rules": [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["update", "patch"]}],
+        "expression": "object.metadata.name == 'n'"}})
+    world.refused(403, ["is forbidden"], "mapper", "POST", MAPS, a_map("mine", "", "nodes", [node]), "application/json")
+    world.admin("DELETE", policies + "/not-this-node")
+    # What they hold under a condition is not enough.
+    world.admin("POST", policies, {"metadata": {"name": "own-secrets"}, "spec": {
+        "effect": "Allow", "subjects": [subject], "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["create", "update", "patch"]}],
+        "expression": "object.metadata.name == 'own'"}})
+    world.refused(403, ['may not change the permissions on fields of "secrets"'], "mapper", "POST", MAPS,
+                  a_map("mine", "", "secrets", [{"field": "immutable", "verb": "example.com/immutable"}]), "application/json")
+    world.admin("DELETE", policies + "/own-secrets")
     # With `escalate` they may.
     world.allow("gadgeteer", ("access.cardea.dev", ["permissionmaps"], ["create", "delete", "escalate"]))
     world.allowed("gadgeteer", "POST", MAPS, a_map("mine", "", "nodes", [node]), "application/json")
@@ -294,6 +309,22 @@ def a_set_may_be_about_one_resource(world):
         expect(why in answer["message"], answer)
     world.admin("DELETE", SETS + "/labels")
     world.allowed("nodes", "PATCH", "/api/v1/nodes/labelled", label)
+
+
+@story.chapter
+def maps_survive_a_restart():
+    with tempfile.TemporaryDirectory(prefix="cardea-maps-") as folder:
+        with Cardea(data_dir=folder) as first:
+            world = World(first)
+            world.admin("POST", DEFINITIONS, definition(SPEC))
+            for body in (a_map("nodes", "", "nodes", [{"field": "spec.unschedulable", "verb": "cordon"}]),
+                         a_map("gadgets", "example.com", "gadgets", [{"field": "spec.power", "verb": "example.com/power"}])):
+                world.admin("POST", MAPS, body)
+        with Cardea(data_dir=folder) as second:
+            kubeconfig = os.path.join(second.data_dir, "admin.kubeconfig")
+            for resource, verb in (("nodes", "granular:cordon"), ("gadgets", "granular:example.com/power")):
+                code, text = run("explain-permissions", resource, "--kubeconfig", kubeconfig)
+                expect(code == 0 and verb in text, f"{resource}: {text}")
 
 
 @story.chapter
