@@ -14,6 +14,7 @@
 #include "app/question.h"
 #include "app/terms.h"
 #include "app/text_table.h"
+#include "authz/fields/uncovered.h"
 #include "base/strings.h"
 
 namespace cardea::app {
@@ -101,19 +102,18 @@ Result<Value> review(KubeClient& server, std::string_view member, Value attribut
 }
 
 // What administrators excluded from other permissions, as far as it may be read.
-schema::ExcludedVerbs uncovered_verbs(KubeClient& server, bool quiet) {
-  schema::ExcludedVerbs out;
+schema::ExcludedVerbs uncovered_verbs(KubeClient& server, const Target& target, bool quiet) {
+  authz::fields::Uncovered out;
   auto sets = server.call("GET", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets");
   if (!sets) {
     bool is_absent = sets.error().message.find("status 404") != std::string::npos;
     if (!is_absent && !quiet)
       std::fprintf(stderr, "warning: cannot see what UncoveredPermissionSets exclude: %s\n",
                    sets.error().message.c_str());
-    return out;
+    return {};
   }
-  for (const Value& set : (*sets)["items"].items())
-    for (const Value& verb : set["spec"]["uncoveredPermissions"].items()) out.add(verb.as_string());
-  return out;
+  for (const Value& set : (*sets)["items"].items()) out.add(set["spec"]);
+  return out.on(target.group, target.resource).verbs;
 }
 
 void print_field_answer(const FieldQuestion& question, const FieldAnswer& answer,
@@ -157,7 +157,7 @@ int can_i_change(KubeClient& server, const Options& options, const Target& targe
   if (!resource) return cannot_ask(resource.error().message);
   if (!*resource) return cannot_ask(cat("nothing is known about `", target.resource, "`"));
   auto question = ask_about_field(**resource, target.subresource, options.question.verb,
-                                  options.field, uncovered_verbs(server, options.quiet));
+                                  options.field, uncovered_verbs(server, target, options.quiet));
   if (!question) return cannot_ask(question.error().message);
   std::map<std::string, Value> said;
   auto answer = judge_field(

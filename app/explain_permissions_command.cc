@@ -23,14 +23,17 @@ struct Options {
 };
 
 About about() {
-  return {"explain-permissions",
-          "Prints every permission on the fields of a resource: the verb, the fields, where its "
-          "parameter comes from, which other permissions cover it, and a rule that grants it. "
-          "Built-in resources need no server. The command asks a server about others, or reads a "
-          "CustomResourceDefinition. Exits with 0, with 1 when there is no such resource, and with "
-          "2 when the command cannot tell.",
-          {"explain-permissions RESOURCE[.VERSION][.GROUP] [flags]",
-           "explain-permissions --file CRD [RESOURCE]", "explain-permissions --all --markdown"}};
+  return {
+      "explain-permissions",
+      "Prints every permission on the fields of a resource: the verb, the fields, where its "
+      "parameter comes from, which other permissions cover it, and a rule that grants it. "
+      "Built-in resources need no server. The command asks a server about others, or reads a "
+      "CustomResourceDefinition. With --kubeconfig or --context it asks about built-in ones too, "
+      "and shows what PermissionMaps add. Exits with 0, with 1 when there is no such resource, and "
+      "with "
+      "2 when the command cannot tell.",
+      {"explain-permissions RESOURCE[.VERSION][.GROUP] [flags]",
+       "explain-permissions --file CRD [RESOURCE]", "explain-permissions --all --markdown"}};
 }
 
 void declare(CommandLine& line, Options& o) {
@@ -92,7 +95,8 @@ int explain_permissions_command(int argc, char** argv) {
   if (!r && !o.files.empty())
     return cannot(
         cat("there is no resource `", word, "` in the given definitions, nor is it built in"), 1);
-  if (!r) {
+  const bool asks = !o.server.kubeconfig.empty() || !o.server.context.empty();
+  if (!r || (asks && o.files.empty())) {
     auto server = KubeClient::make(o.server);
     if (!server)
       return cannot(cat("`", word,

@@ -1,5 +1,7 @@
 #pragma once
+#include <map>
 #include <string>
+#include <vector>
 
 #include "advice/known_resources.h"
 
@@ -16,8 +18,12 @@ class KnownResources : public advice::KnownResources {
   // Invalid tags are an error.
   Result<std::string> add_file(const std::string& path);
   // The resource as the server publishes it in OpenAPI, which every user may read, even without
-  // the permission to read definitions.
+  // the permission to read definitions. With the permissions that PermissionMaps add there. The
+  // resources that it gave before are not good any more.
   Result<const catalog::Resource*> learn(KubeClient& server, const Target& target);
+
+ private:
+  std::map<std::string, std::vector<json::Value>> maps_;  // by resource: group, version and name
 };
 
 // A whole file; `-` is standard input.

@@ -76,7 +76,7 @@ int cannot(const std::string& why) {
   return 2;
 }
 
-// Finds custom resources at a server, where one may be asked. Each is asked for once.
+// Finds resources, and asks a server about each of them once, where one may be asked.
 class Finder {
  public:
   Finder(KnownResources& known, std::unique_ptr<KubeClient> server)
@@ -84,9 +84,21 @@ class Finder {
 
   const catalog::Resource* find(std::string_view group, std::string_view version,
                                 std::string_view resource) {
-    if (const catalog::Resource* r = known_.find(group, version, resource)) return r;
     std::string word = cat(resource, ".", version, ".", group);
-    if (!asked_.insert(word).second || group.empty()) return nullptr;
+    const bool is_first = asked_.insert(word).second;
+    const catalog::Resource* r = known_.find(group, version, resource);
+    if (!is_first || (!server_ && r)) return r;
+    // PermissionMaps may add permissions to those that are known.
+    if (r) {
+      (void)known_.learn(*server_, {.group = r->group,
+                                    .version = r->version,
+                                    .resource = r->name,
+                                    .subresource = {},
+                                    .kind = r->kind,
+                                    .namespaced = r->namespaced});
+      return known_.find(group, version, resource);
+    }
+    if (group.empty()) return nullptr;
     if (server_)
       if (auto target = find_target(*server_, word))
         if (auto learned = known_.learn(*server_, *target)) return *learned;

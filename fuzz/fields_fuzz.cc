@@ -1,7 +1,8 @@
 // rooms: json schema
 // Two documents, cut apart at the first zero byte, as an object before and after a change. What the
 // change takes must not depend on the order of members, every verb must be spelled so that it is
-// its own, and undoing a change takes what the change took.
+// its own, and undoing a change takes what the change took. A document that is an entry of a
+// PermissionMap adds what it says or nothing, and replaces no permission.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include "base/strings.h"
 #include "json/parse.h"
 #include "schema/custom/structural.h"
+#include "schema/permissions/added_permissions.h"
 #include "schema/permissions/required_permissions.h"
 
 namespace {
@@ -38,6 +40,9 @@ constexpr std::string_view kShape = R"({"type":"object","properties":{
     "items":{"type":"object","x-kubernetes-permission-verb":"x.y/k",
     "x-kubernetes-permission-parameter":"value:k","properties":{"n":{"type":"string"},
     "k":{"type":"string"}}}},
+  "t":{"type":"object","additionalProperties":{"type":"object","properties":{"q":{"type":"string",
+    "x-kubernetes-permission-verb":"x.y/q","x-kubernetes-permission-parameter":"mapKey@t[*]"},
+    "r":{"type":"string"}}}},
   "p":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}})";
 
 struct Shapes {
@@ -67,9 +72,26 @@ std::vector<std::string> verbs_of(const Value& before, const Value& after, const
   ChangedFields changes(before, after, *shapes.root, {});
   Demands demands = demands_of(changes, *shapes.tree, {});
   for (const std::string& verb : demands.verbs) check(is_spelled(verb));
-  for (const Demand& d : demands.fields) check(!field_text(d.field).empty());
+  // Only fields without a name have no text.
+  for (const Demand& d : demands.fields)
+    check(!field_text(d.field).empty() ||
+          std::ranges::all_of(d.field, [](const auto& step) { return step == "f:"; }));
   std::ranges::sort(demands.verbs);
   return demands.verbs;
+}
+
+void add(const Value& entry, const Shapes& shapes) {
+  auto added = added_permission(entry, "m");
+  check(added.has_value() == check_added(entry, "e").empty());
+  if (!added) return;
+  const bool fits = !misfit(*added, *shapes.root, *shapes.tree);
+  const auto steps = field_steps(added->field);
+  auto tree = PermissionTree::of_custom(*shapes.root, {&*added, 1});
+  const Permission* now = tree->at(steps);
+  check(fits ? now && now->map == "m" : !now || now->map.empty());
+  for (const auto& listed : shapes.tree->list())
+    for (const auto& guarded : listed.fields)
+      check(tree->at(field_steps(guarded.field))->name == listed.permission->name);
 }
 
 }  // namespace
@@ -82,6 +104,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto before = cardea::json::parse(text.substr(0, cut)),
        after = cardea::json::parse(text.substr(cut + 1));
   if (!before || !after || !before->is_object() || !after->is_object()) return 0;
+  add(*before, shapes);
   check(verbs_of(*before, *after, shapes) == verbs_of(*after, *before, shapes));
   check(verbs_of(*before, *before, shapes).empty());
   return 0;

@@ -85,9 +85,10 @@ class CARDEA_EXPORT Engine {
   Engine& operator=(const Engine&) = delete;
 
   // Takes documents, JSON or YAML; several are separated by `---`, or stand in a List. Beside those
-  // above: UncoveredPermissionSet (permissionconfig.k8s.io), and CustomResourceDefinition, whose
-  // resources have field permissions then. A document replaces the one of the same kind, namespace
-  // and name. Rules of aggregated ClusterRoles are gathered from the roles that they select.
+  // above: UncoveredPermissionSet (permissionconfig.k8s.io), PermissionMap, and
+  // CustomResourceDefinition, whose resources have field permissions then. A document replaces the
+  // one of the same kind, namespace and name. Rules of aggregated ClusterRoles are gathered from
+  // the roles that they select.
   //
   // All or nothing: a document that Kubernetes would refuse, of another kind, or with an expression
   // that does not compile is an error, and then the engine is as it was. Gives the number of

@@ -147,6 +147,46 @@ class FieldReader {
   FieldPath path_;
 };
 
+// A field, and the value that it is to get where one is given: `spec.hostNetwork=true`.
+struct FieldAndValue {
+  std::string_view field;
+  std::optional<Value> value;
+
+  explicit FieldAndValue(std::string_view text) : field(text) {
+    const auto bracket = text.rfind(']');
+    const auto at = text.find('=', bracket == text.npos ? 0 : bracket);
+    if (at == text.npos) return;
+    field = text.substr(0, at);
+    auto parsed = json::parse(text.substr(at + 1));
+    value = parsed ? std::move(*parsed) : Value(text.substr(at + 1));
+  }
+};
+
+// An object with this value at the path; an empty one where items of lists are in between.
+Value object_with(const FieldPath& path, const Value& value) {
+  Value out = value;
+  for (auto step = path.rbegin(); step != path.rend(); ++step) {
+    if (!step->starts_with("f:")) return Value::object();
+    out = Value::object({{step->substr(2), std::move(out)}});
+  }
+  return out;
+}
+
+// Whether a permission on the way depends on the value of its field, and the question does not say
+// which that is.
+bool lacks_value(const schema::PermissionTree& tree, const FieldPath& path, bool has_value) {
+  const schema::PermissionTree::Node* node = &tree.root();
+  bool is_plain = true;
+  for (std::size_t i = 0; i < path.size() && node; ++i) {
+    is_plain &= path[i].starts_with("f:");
+    node = node->child(path[i]);
+    if (node && node->permission && node->permission->source == schema::Permission::Source::kSelf &&
+        (!has_value || !is_plain || i + 1 < path.size()))
+      return true;
+  }
+  return false;
+}
+
 bool is_server_written(const FieldPath& path, bool is_create) {
   const schema::FieldSet& fields = schema::IgnoredFields::of_server(is_create);
   if (path.size() == 1) return path[0] != "f:metadata" && fields.has(path);
@@ -180,8 +220,12 @@ Result<FieldQuestion> ask_about_field(const catalog::Resource& r, std::string_vi
       tree = schema::PermissionTree::of_builtin(*shape, "autoscaling", "Scale");
     }
   }
-  auto path = parse_field(*shape, field);
+  const FieldAndValue asked(field);
+  auto path = parse_field(*shape, asked.field);
   if (!path) return fail(path.error());
+  if (lacks_value(*tree, *path, asked.value.has_value()))
+    return fail(bad_request(cat("what `", asked.field, "` needs depends on its value: ask about `",
+                                asked.field, "=VALUE`")));
   FieldQuestion out{.field = schema::field_text(*path), .chain = {}, .excluded = {}, .unnamed = {}};
   bool is_create = verb == "create";
   if (is_server_written(*path, is_create))
@@ -197,10 +241,11 @@ Result<FieldQuestion> ask_about_field(const catalog::Resource& r, std::string_vi
                                 subresource.empty() ? "" : "/", subresource, "` but through `",
                                 r.name, other, "`")));
   }
-  schema::ChangedFields nothing(Value(), Value::object(), *shape, {});
+  schema::ChangedFields change(
+      Value(), asked.value ? object_with(*path, *asked.value) : Value::object(), *shape, {});
   const bool is_replicas = is_scale && *path == FieldPath{"f:spec", "f:replicas"};
   schema::Demands demands = is_replicas ? scale_demands(r, excluded).demands
-                                        : schema::demands_of(leaves, nothing, *tree, excluded);
+                                        : schema::demands_of(leaves, change, *tree, excluded);
   for (const schema::Demand& demand : demands.fields) {
     out.chain = demands.chain_of(demand);
     for (std::uint32_t index : demand.excluded) out.excluded.push_back(demands.verbs[index]);

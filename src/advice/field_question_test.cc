@@ -7,6 +7,7 @@
 
 #include "advice/known_resources.h"
 #include "base/strings.h"
+#include "json/parse.h"
 
 namespace cardea::advice {
 namespace {
@@ -51,6 +52,26 @@ Asked judged(const FieldQuestion& q, const std::map<std::string, VerbAnswer>& he
   EXPECT_TRUE(answer);
   out.answer = *answer;
   return out;
+}
+
+TEST(FieldQuestion, AskForTheValueOnWhichAPermissionDepends) {
+  KnownResources known;
+  known.set_permission_maps({*json::parse(
+      R"({"metadata":{"name":"pods"},"spec":{"resource":"pods","permissions":[)"
+      R"({"field":"spec.hostNetwork","verb":"example.com/hostNetwork","parameter":"self"}]}})")});
+  schema::ExcludedVerbs host;
+  host.add("granular:example.com/hostNetwork(true)");
+  auto ask = [&](std::string_view field) {
+    return ask_about_field(*known.find("pods"), "", "patch", field, host);
+  };
+  auto open = ask("spec.hostNetwork=true"), shut = ask("spec.hostNetwork=false"),
+       unknown = ask("spec.hostNetwork"), other = ask("spec.nodeName");
+  ASSERT_TRUE(open && shut && other);
+  EXPECT_THAT(open->excluded, ElementsAre("granular:example.com/hostNetwork(true)"));
+  EXPECT_THAT(shut->excluded, IsEmpty());
+  EXPECT_EQ(shut->chain.back(), "granular:example.com/hostNetwork(false)");
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(unknown.error().message, HasSubstr("spec.hostNetwork=VALUE"));
 }
 
 TEST(FieldQuestion, ReadsPathsAsPeopleWriteThem) {

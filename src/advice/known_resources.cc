@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "catalog/permission_maps.h"
 #include "schema/permissions/check_permissions.h"
 
 namespace cardea::advice {
@@ -44,6 +45,10 @@ Result<std::string> KnownResources::add_definition(Value definition) {
   definitions_.push_back(std::move(definition));
   catalog_ = catalog_->with_definitions(definitions_);
   return name;
+}
+
+void KnownResources::set_permission_maps(const std::vector<Value>& maps) {
+  catalog_ = catalog_->with_permission_maps(std::make_shared<const catalog::PermissionMaps>(maps));
 }
 
 const Resource* KnownResources::find(std::string_view group, std::string_view version,

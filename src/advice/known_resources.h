@@ -22,6 +22,9 @@ class KnownResources {
   // sense are an error.
   Result<std::string> add_definition(json::Value definition);
 
+  // Takes the PermissionMaps of a server, instead of those before: whole objects.
+  void set_permission_maps(const std::vector<json::Value>& maps);
+
   // By plural, singular or short name, with group or version and group after dots; the preferred
   // version first. Null when there is none.
   const catalog::Resource* find(std::string_view word) const;

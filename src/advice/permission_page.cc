@@ -47,6 +47,8 @@ std::string remark(const Listed& listed) {
   if (listed.permission->excluded)
     return "excluded: neither the verb of a request nor any other permission implies it";
   if (listed.permission->name == "identity") return "asked for by create alone";
+  if (const std::string& map = listed.permission->map; !map.empty())
+    return cat("added by the PermissionMap ", map);
   return "";
 }
 
@@ -144,7 +146,11 @@ std::string parameter_text(const Permission& p) {
     case Permission::Source::kValue:
       what = cat("the value at ", code(p.field), ", as it was and as it becomes");
       break;
+    case Permission::Source::kSelf:
+      what = "the value, as it becomes; nothing if the field is removed";
+      break;
   }
+  if (p.ancestor_depth) what += cat(" of ", code(p.ancestor));
   if (p.treatment == Permission::Treatment::kSlashPrefix) what += ", up to its first slash";
   if (p.treatment == Permission::Treatment::kExpression)
     what += cat(", as ", code(p.expression), " makes it");

@@ -9,6 +9,7 @@
 #include "catalog/builtin_types.h"
 #include "catalog/data.h"
 #include "catalog/definitions.h"
+#include "catalog/permission_maps.h"
 #include "catalog/versions.h"
 #include "json/parse.h"
 
@@ -136,9 +137,38 @@ const Subresource* Resource::subresource(std::string_view wanted) const {
   return at == subresources.end() ? nullptr : &*at;
 }
 
+namespace {
+
+// A resource with permissions that maps add to its fields.
+struct Mapped {
+  const Resource* plain;
+  Resource resource;
+  Resource unserved_storage;  // its permissions are asked for too
+
+  Mapped(const Resource& from, const PermissionMaps& maps) : plain(&from), resource(from) {
+    add(resource, maps);
+    if (!from.unserved_storage) return;
+    unserved_storage = *from.unserved_storage;
+    add(unserved_storage, maps);
+    resource.unserved_storage = &unserved_storage;
+  }
+  Mapped(const Mapped&) = delete;
+
+  static void add(Resource& r, const PermissionMaps& maps) {
+    const auto& added = maps.of(r.group, r.name);
+    r.permissions = r.is_custom
+                        ? schema::PermissionTree::of_custom(*r.schema, added)
+                        : schema::PermissionTree::of_builtin(*r.schema, r.group, r.kind, added);
+  }
+};
+
+}  // namespace
+
 struct Catalog::Content {
   std::shared_ptr<const Builtins> builtins;
   std::vector<std::shared_ptr<const Definition>> definitions;
+  std::shared_ptr<const PermissionMaps> maps = std::make_shared<const PermissionMaps>();
+  std::vector<std::shared_ptr<const Mapped>> mapped;
   std::vector<Group> groups, all_groups;
   Index by_name, by_kind;
   std::uint64_t generation = next_generation();
@@ -150,13 +180,26 @@ struct Catalog::Content {
     by_kind.emplace(Key{resource.group, resource.version, resource.kind}, &resource);
   }
 
-  void build() {
-    for (const Resource& resource : builtins->resources) add(resource);
+  // The resource with what maps add to it; the same as in the catalogue before where that is the
+  // same.
+  const Resource& with_maps(const Resource& plain, const Content* before) {
+    if (plain.storage_prefix.empty() || maps->of(plain.group, plain.name).empty()) return plain;
+    if (before && before->maps->agree_on(*maps, plain)) {
+      auto known = std::ranges::find(before->mapped, &plain, &Mapped::plain);
+      if (known != before->mapped.end()) return mapped.emplace_back(*known)->resource;
+    }
+    return mapped.emplace_back(std::make_shared<const Mapped>(plain, *maps))->resource;
+  }
+
+  // `before` is the catalogue that this one shares parts with.
+  void build(const Content* before = nullptr) {
+    for (const Resource& resource : builtins->resources) add(with_maps(resource, before));
     std::size_t builtin_groups = groups.size();
     for (const auto& definition : definitions)
       for (const Resource& resource : definition->resources)
         // The first resource with a name keeps it.
-        if (!by_name.contains(Key{resource.group, resource.version, resource.name})) add(resource);
+        if (!by_name.contains(Key{resource.group, resource.version, resource.name}))
+          add(with_maps(resource, before));
     std::sort(groups.begin() + static_cast<std::ptrdiff_t>(builtin_groups), groups.end(),
               [](const Group& a, const Group& b) { return a.name < b.name; });
     for (Group& group : groups) {
@@ -186,6 +229,7 @@ std::shared_ptr<const Catalog> Catalog::with_definitions(
   auto catalog = std::make_shared<Catalog>();
   Content& content = *catalog->content_;
   content.builtins = content_->builtins;
+  content.maps = content_->maps;
   std::unordered_map<std::string_view, std::shared_ptr<const Definition>> known;
   for (const auto& definition : content_->definitions)
     known.emplace(definition->source["metadata"]["name"].as_string(), definition);
@@ -198,8 +242,23 @@ std::shared_ptr<const Catalog> Catalog::with_definitions(
       content.definitions.push_back(
           read_definition(source, content.builtins->types, content.builtins->excludes));
   }
-  content.build();
+  content.build(content_.get());
   return catalog;
+}
+
+std::shared_ptr<const Catalog> Catalog::with_permission_maps(
+    std::shared_ptr<const PermissionMaps> maps) const {
+  auto catalog = std::make_shared<Catalog>();
+  Content& content = *catalog->content_;
+  content.builtins = content_->builtins;
+  content.definitions = content_->definitions;
+  content.maps = std::move(maps);
+  content.build(content_.get());
+  return catalog;
+}
+
+const std::shared_ptr<const PermissionMaps>& Catalog::permission_maps() const {
+  return content_->maps;
 }
 
 const Resource* Catalog::find(std::string_view group, std::string_view version,

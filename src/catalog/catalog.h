@@ -15,6 +15,7 @@
 namespace cardea::catalog {
 
 class BuiltinTypes;
+class PermissionMaps;
 
 struct Column {  // one column that `kubectl get` shows
   std::string name;
@@ -106,6 +107,14 @@ class Catalog {
   // the cost is that of the changed definitions.
   std::shared_ptr<const Catalog> with_definitions(
       const std::vector<json::Value>& definitions) const;
+
+  // This catalogue with these permissions added to the fields of its resources, instead of those
+  // that were added before. What a map says about a resource that is not served counts as soon as
+  // it is. The cost is that of the resources whose permissions change.
+  std::shared_ptr<const Catalog> with_permission_maps(
+      std::shared_ptr<const PermissionMaps> maps) const;
+  // Never null. A catalogue with other definitions has the same.
+  const std::shared_ptr<const PermissionMaps>& permission_maps() const;
 
   const Resource* find(std::string_view group, std::string_view version,
                        std::string_view name) const;

@@ -40,6 +40,8 @@ constexpr Kind kKinds[] = {
     {documents::kGroup, "PolicyBinding", Document::Sort::kPolicyBinding, true, nullptr},
     {"permissionconfig.k8s.io", "UncoveredPermissionSet", Document::Sort::kUncovered, false,
      catalog::uncovered_permission_set_strategy},
+    {authz::access::kGroup, "PermissionMap", Document::Sort::kPermissionMap, false,
+     catalog::permission_map_strategy},
     {"apiextensions.k8s.io", "CustomResourceDefinition", Document::Sort::kDefinition, false,
      catalog::definition_strategy},
 };

@@ -30,6 +30,7 @@ struct Document {
     kPolicy,  // of a namespace, with the roles in it
     kPolicyBinding,
     kUncovered,
+    kPermissionMap,
     kDefinition,
   };
   Sort sort = Sort::kRole;

@@ -563,6 +563,40 @@ spec: {uncoveredPermissions: ['granular:label(a)']}
               ElementsAre("granular:label(a)"));
 }
 
+TEST(EngineFields, APermissionMapAddsAPermission) {
+  Engine engine;
+  load(engine, R"(
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: pauser}
+rules:
+- {apiGroups: [apps], resources: [deployments], verbs: [granular, 'granular:suspension']}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: pauser}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: pauser}
+subjects: [{kind: User, name: pat, apiGroup: rbac.authorization.k8s.io}]
+)");
+  auto paused = [](std::string_view value) {
+    return std::string(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web",)"
+                       R"("namespace":"shop"},"spec":{"paused":)") +
+           std::string(value) + "}}";
+  };
+  const Change change = update(paused("false"), paused("true"));
+  EXPECT_FALSE(engine.judge_fields(updates("pat"), change)->allowed);
+  load(engine, R"(
+apiVersion: access.cardea.dev/v1alpha1
+kind: PermissionMap
+metadata: {name: pause}
+spec:
+  group: apps
+  resource: deployments
+  permissions: [{field: spec.paused, verb: suspension}]
+)");
+  EXPECT_TRUE(engine.judge_fields(updates("pat"), change)->allowed);
+}
+
 TEST(EngineFields, ADenialOfTheVerbLeavesNothingToFields) {
   Engine engine;
   load(engine, kFieldRoles);

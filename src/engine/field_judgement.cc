@@ -18,7 +18,8 @@ namespace {
 Result<schema::Demands> demands_of(const State& state, const KnownChange& change) {
   auto changed = change.changed_fields();
   if (!changed) return fail(changed.error());
-  return schema::demands_of(*changed, *change.resource()->permissions, state.uncovered.verbs);
+  const catalog::Resource& r = *change.resource();
+  return schema::demands_of(*changed, *r.permissions, state.uncovered.on(r.group, r.name).verbs);
 }
 
 // The answer about one verb, settled by the change where it is conditional.

@@ -1,5 +1,6 @@
 #include "engine/kinds.h"
 
+#include "authz/namespace_policy/words.h"
 #include "base/strings.h"
 #include "catalog/excluded_permissions.h"
 
@@ -28,8 +29,10 @@ std::vector<std::pair<std::string, std::string>> Kinds::resources_of(std::string
 
 bool Kinds::is_excluded(std::string_view group, std::string_view resource,
                         std::string_view verb) const {
-  return uncovered_.verbs.verbs.contains(verb) ||
-         catalog::excludes_permission(*catalog_, group, resource, verb);
+  // Rules match the names of permissions in any case: so does what is excluded from them.
+  for (const std::string& excluded : uncovered_.on(group, resource).verbs.verbs)
+    if (authz::namespace_policy::same_verb(excluded, verb)) return true;
+  return catalog::excludes_permission(*catalog_, group, resource, verb);
 }
 
 std::shared_ptr<const schema::Schema> Kinds::schema_of(std::string_view group,

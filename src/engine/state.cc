@@ -4,6 +4,7 @@
 #include "authz/namespace_policy/policy_authorizer.h"
 #include "authz/rbac/aggregation.h"
 #include "authz/rbac/rbac_authorizer.h"
+#include "catalog/permission_maps.h"
 
 namespace cardea::engine {
 
@@ -32,6 +33,9 @@ void Documents::forget(const Document& d) {
       break;
     case Sort::kUncovered:
       uncovered_.erase(d.key);
+      break;
+    case Sort::kPermissionMap:
+      maps_changed_ = true;
       break;
     case Sort::kDefinition:
       definitions_changed_ = true;
@@ -69,6 +73,9 @@ void Documents::put(Document d) {
     case Sort::kUncovered:
       uncovered_.insert_or_assign(d.key, d.object["spec"]);
       break;
+    case Sort::kPermissionMap:
+      maps_changed_ = true;
+      break;
     case Sort::kDefinition:
       definitions_changed_ = true;
       break;
@@ -100,6 +107,13 @@ std::shared_ptr<const State> Documents::state() {
     for (const auto& [key, d] : documents_)
       if (d.sort == Sort::kDefinition) definitions.push_back(d.object);
     catalog_ = catalog_->with_definitions(definitions);
+  }
+  if (std::exchange(maps_changed_, false)) {
+    std::vector<Value> maps;
+    for (const auto& [key, d] : documents_)
+      if (d.sort == Sort::kPermissionMap) maps.push_back(d.object);
+    catalog_ = catalog_->with_permission_maps(
+        std::make_shared<const catalog::PermissionMaps>(maps));
   }
   auto out = std::make_shared<State>();
   out->catalog = catalog_;

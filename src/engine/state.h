@@ -47,7 +47,7 @@ class Documents {
   authz::namespace_policy::Index policies_;
   std::map<std::string, json::Value, std::less<>> uncovered_;  // the specs of the sets
   std::shared_ptr<const catalog::Catalog> catalog_ = known_resources();
-  bool cluster_roles_changed_ = false, definitions_changed_ = false;
+  bool cluster_roles_changed_ = false, definitions_changed_ = false, maps_changed_ = false;
 };
 
 }  // namespace cardea::engine

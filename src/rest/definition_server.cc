@@ -101,7 +101,7 @@ struct DefinitionServer::State : std::enable_shared_from_this<State> {
   void publish(const std::vector<Value>& all) {
     if (all == served) return;
     served = all;
-    holder.set(holder.get()->with_definitions(all));
+    holder.change([&](const catalog::Catalog& now) { return now.with_definitions(all); });
     if (published && !stopped) published(holder.get());
   }
 

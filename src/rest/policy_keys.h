@@ -14,6 +14,7 @@ inline std::vector<std::string> policy_prefixes() {
           "/registry/clusterrolebindings/",
           "/registry/access.cardea.dev/",
           "/registry/authorization.openshift.io/",
+          "/registry/permissionconfig.k8s.io/",
           "/registry/validatingadmissionpolicies/",
           "/registry/validatingadmissionpolicybindings/",
           "/registry/mutatingadmissionpolicies/",

@@ -524,7 +524,7 @@ def an_apply_takes_only_what_one_may_write(world):
 def documented(world, deployment):
     """The example of the page, word by word."""
     page = open(os.path.join(os.path.dirname(__file__), "../../docs/field-permissions.md")).read()
-    blocks = re.findall(r"```json\n(.*?)```", page, re.S)
+    blocks = [b for b in re.findall(r"```json\n(.*?)```", page, re.S) if '"PermissionMap"' not in b]  # permission_maps.py has that one
     expect(len(blocks) == 3, f"{len(blocks)} examples")
     role, refusal, uncovered = map(json.loads, blocks)
     role["metadata"]["name"] = "documented"

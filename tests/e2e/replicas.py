@@ -167,6 +167,45 @@ def a_revoked_permission_is_gone_for_writes_everywhere_at_once(servers):
 
 
 @story.chapter
+def permissions_on_fields_change_for_writes_everywhere_at_once(servers):
+    """A PermissionMap that was deleted permits nothing on any server, and an UncoveredPermissionSet holds on all."""
+    a, b, _ = servers
+    access, sets = "/apis/access.cardea.dev/v1alpha1/permissionmaps", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets"
+    rbac = "/apis/rbac.authorization.k8s.io/v1"
+    rules = [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "granular", "granular:cordon"]},
+             {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "patch"]}]
+    made = [a.request("POST", rbac + "/clusterroles", {"metadata": {"name": "bob-fields"}, "rules": rules})[0],
+            a.request("POST", rbac + "/clusterrolebindings", {
+                "metadata": {"name": "bob-fields"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "bob-fields"},
+                "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "bob"}]})[0],
+            a.request("POST", "/api/v1/nodes", {"metadata": {"name": "n"}})[0], a.request("POST", MAPS, config_map("guarded"))[0]]
+    expect(made == [201] * 4, f"{made}")
+    headers = {**BOB, "Content-Type": "application/merge-patch+json"}
+    connection = b.connect()
+    exchange(connection, "GET", "/version")
+    for i in range(5):
+        cordon = {"spec": {"unschedulable": i % 2 == 0}}
+        expect(exchange(connection, "PATCH", "/api/v1/nodes/n", cordon, headers)[0] == 403, f"{i}: allowed without a map")
+        expect(a.request("POST", access, {"metadata": {"name": "nodes"}, "spec": {"group": "", "resource": "nodes", "permissions": [
+            {"field": "spec.unschedulable", "verb": "cordon"}]}})[0] == 201, "no map")
+        eventually("the other server knows the map", lambda: b.request("PATCH", "/api/v1/nodes/n", cordon, headers)[0] == 200)
+        expect(a.request("DELETE", access + "/nodes")[0] == 200, "the map is not deleted")
+        status = exchange(connection, "PATCH", "/api/v1/nodes/n", {"spec": {"unschedulable": i % 2 == 1}}, headers)[0]
+        expect(status == 403, f"{i}: {status} by a map that was deleted")
+        label = {"metadata": {"labels": {"guarded.example.com/x": str(i)}}}
+        status = exchange(connection, "PATCH", MAPS + "/guarded", label, headers)[0]
+        expect(status == 200, f"{i}: {status} without a set")
+        expect(a.request("POST", sets, {"metadata": {"name": "guarded"}, "spec": {"uncoveredPermissions": [
+            "granular:label(guarded.example.com)"]}})[0] == 201, "no set")
+        status = exchange(connection, "PATCH", MAPS + "/guarded", {"metadata": {"labels": {"guarded.example.com/x": "late"}}}, headers)[0]
+        expect(status == 403, f"{i}: {status} against a set")
+        expect(a.request("DELETE", sets + "/guarded")[0] == 200, "the set is not deleted")
+        eventually("the other server forgets the set", lambda: b.request("PATCH", MAPS + "/guarded", {"metadata": {"labels": {
+            "guarded.example.com/x": "later"}}}, headers)[0] == 200)
+    connection.close()
+
+
+@story.chapter
 def a_decision_is_made_again_when_the_policy_has_changed(servers):
     """Policy that changes all the time on one server keeps nobody from writing through another."""
     a, b, _ = servers

@@ -1,5 +1,8 @@
 #pragma once
+#include <map>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "json/value.h"
 #include "schema/permissions/required_permissions.h"
@@ -7,14 +10,24 @@
 namespace cardea::authz::fields {
 
 // The permissions that the UncoveredPermissionSets of a cluster exclude from every other
-// permission. A value.
-struct Uncovered {
-  schema::ExcludedVerbs verbs;
-  // Of these, the permissions that also apply to changes by admission: all except those for which
-  // every set that names them has admissionMayWrite.
-  schema::ExcludedVerbs guarded_from_admission;
+// permission: on all resources, or on those that a set names. A value.
+class Uncovered {
+ public:
+  struct Excluded {
+    schema::ExcludedVerbs verbs;
+    // Of these, the permissions that also apply to changes by admission: all except those for which
+    // every set that names them has admissionMayWrite.
+    schema::ExcludedVerbs guarded_from_admission;
+  };
 
-  void add(const json::Value& spec);  // of one set
+  // One set. A list of resources that cannot be read stands for all resources.
+  void add(const json::Value& spec);
+  const Excluded& on(std::string_view group, std::string_view resource) const;
+  bool empty() const { return everywhere_.verbs.empty() && of_one_.empty(); }
+
+ private:
+  Excluded everywhere_;
+  std::map<std::pair<std::string, std::string>, Excluded> of_one_;  // with those everywhere
 };
 
 inline constexpr std::string_view kPermissionGroup = "permissionconfig.k8s.io";

@@ -27,6 +27,7 @@ const Strategy& role_strategy();
 const Strategy& access_policy_strategy();
 const Strategy& cluster_access_policy_strategy();
 const Strategy& policy_document_strategy();
+const Strategy& permission_map_strategy();
 const Strategy& uncovered_permission_set_strategy();
 const Strategy& cluster_role_strategy();
 const Strategy& role_binding_strategy();

@@ -35,11 +35,24 @@ Value tags_of(const Permission& p) {
     case Permission::Source::kValue:
       source = cat("value:", p.field);
       break;
+    case Permission::Source::kSelf:
+      source = "self";
+      break;
   }
+  if (p.ancestor_depth) source += cat("@", p.ancestor);
   if (!source.empty()) out.set("x-kubernetes-permission-parameter", source);
   if (p.treatment == Permission::Treatment::kSlashPrefix)
     out.set("x-kubernetes-permission-parameter-treatment", "slash-delimited-prefix");
+  if (p.treatment == Permission::Treatment::kExpression)
+    out.set("x-kubernetes-permission-parameter-cel", p.expression);
   return out;
+}
+
+Value entry_of(const PermissionTree::Listed& listed, Value fields) {
+  Value entry = tags_of(*listed.permission);
+  if (!listed.permission->map.empty()) entry.set("map", listed.permission->map);
+  entry.set("fields", std::move(fields));
+  return entry;
 }
 
 const Schema* each_of(const Schema& schema) {
@@ -55,6 +68,7 @@ class PublishedPermissions::Survey {
   struct Seen {
     std::set<std::string> field, each;  // printed tags; "" if the field has no permission
     Value tags, tags_of_each;
+    std::string note;
   };
 
   void visit(const Schema& at, const Node* node) {
@@ -89,6 +103,8 @@ class PublishedPermissions::Survey {
     seen.each.insert(of_each ? of_each->name : "");
     if (own) seen.tags = tags_of(*own);
     if (of_each) seen.tags_of_each = tags_of(*of_each);
+    if (const Permission* shown = own && !own->map.empty() ? own : of_each)
+      seen.note = permission_note(*shown);
   }
 
   std::map<Key, Seen> uses_;
@@ -99,6 +115,7 @@ PublishedPermissions::PublishedPermissions(const Catalog& catalog) {
   // If the feature is off the permissions have no effect, and the kind that belongs to the feature
   // is not served.
   if (!catalog.find("permissionconfig.k8s.io", "v1", "uncoveredpermissionsets")) return;
+  are_shown_ = true;
   Survey survey;
   std::vector<const Resource*> written;
   for (const Group& group : catalog.groups())
@@ -114,6 +131,7 @@ PublishedPermissions::PublishedPermissions(const Catalog& catalog) {
     FieldPermission shown;
     if (seen.field.size() == 1) shown.tags = seen.tags;
     if (seen.each.size() == 1) shown.tags_of_each = seen.tags_of_each;
+    if (seen.field.size() == 1 && seen.each.size() == 1) shown.note = seen.note;
     if (!shown.tags.is_null() || !shown.tags_of_each.is_null())
       fields_.emplace(key, std::move(shown));
   }
@@ -122,6 +140,7 @@ PublishedPermissions::PublishedPermissions(const Catalog& catalog) {
     Value others = Value::array();
     for (const PermissionTree::Listed& listed : r->permissions->list()) {
       Value fields = Value::array();
+      const bool is_mapped = !listed.permission->map.empty();
       for (const PermissionTree::Guarded& guarded : listed.fields) {
         const Schema* at = r->schema;
         const Schema* owner = nullptr;
@@ -134,15 +153,47 @@ PublishedPermissions::PublishedPermissions(const Catalog& catalog) {
           at = owner->property(last)->schema;
           if (each) at = each_of(*at);
         }
-        if (!survey.is_clear(owner->type_name, last, each)) fields.push_back(guarded.field);
+        const bool is_clear = survey.is_clear(owner->type_name, last, each);
+        if (!is_clear || is_mapped) fields.push_back(guarded.field);
+        if (!is_clear && is_mapped)
+          notes_[r->schema->type_name] += cat(" ", guarded.field, ": ",
+                                              permission_note(*listed.permission));
       }
-      if (fields.empty()) continue;
-      Value entry = tags_of(*listed.permission);
-      entry.set("fields", std::move(fields));
-      others.push_back(std::move(entry));
+      if (!fields.empty()) others.push_back(entry_of(listed, std::move(fields)));
     }
     if (!others.empty()) kinds_.emplace(r->schema->type_name, std::move(others));
   }
+}
+
+std::string permission_note(const Permission& p) {
+  if (p.map.empty()) return "";
+  return cat("The permission `", schema::verb_pattern(p), "` covers it (PermissionMap `", p.map,
+             "`).");
+}
+
+Value untagged_permissions(const Resource& resource) {
+  Value out = Value::array();
+  for (const PermissionTree::Listed& listed : resource.permissions->list()) {
+    Value fields = Value::array();
+    for (const PermissionTree::Guarded& guarded : listed.fields) {
+      const std::vector<std::string> steps = schema::field_steps(guarded.field);
+      const Schema* at = resource.schema;
+      for (const std::string& step : steps) {
+        if (!at) break;
+        const schema::Property* property = step == schema::kEach ? nullptr : at->property(step);
+        at = step == schema::kEach ? each_of(*at) : property ? property->schema : nullptr;
+      }
+      if (steps[0] != "metadata" && at && !schema::permission_tag(at->source))
+        fields.push_back(guarded.field);
+    }
+    if (!fields.empty()) out.push_back(entry_of(listed, std::move(fields)));
+  }
+  return out;
+}
+
+std::string PublishedPermissions::note_of_kind(std::string_view type) const {
+  auto at = notes_.find(type);
+  return at == notes_.end() ? "" : at->second;
 }
 
 const FieldPermission* PublishedPermissions::find(std::string_view type,

@@ -56,6 +56,11 @@ const openapi::PublishedPermissions& Publication::permissions(const Catalog& cat
 void Publication::forget_if_changed(const Catalog& catalog) {
   if (generation_ == catalog.generation()) return;
   generation_ = catalog.generation();
+  if (maps_ != catalog.permission_maps()) {
+    maps_ = catalog.permission_maps();
+    permissions_ = nullptr;
+    v3_.clear();
+  }
   discovery_[0] = discovery_[1] = discovery_protobuf_[0] = discovery_protobuf_[1] = nullptr;
   v2_ = v2_protobuf_ = v3_index_ = nullptr;
   auto paths = openapi_v3_paths(catalog);

@@ -66,8 +66,8 @@ class Publication {
 
   std::mutex mutex_;
   std::uint64_t generation_ = 0;
-  std::shared_ptr<const openapi::PublishedPermissions> permissions_;  // of built-in kinds, which
-                                                                      // never change
+  std::shared_ptr<const openapi::PublishedPermissions> permissions_;  // of built-in kinds
+  std::shared_ptr<const PermissionMaps> maps_;  // the only thing that changes them
   Document discovery_[2], discovery_protobuf_[2], v2_, v2_protobuf_, v3_index_;
   std::map<std::string, Versioned, std::less<>> v3_;
 };

@@ -171,7 +171,8 @@ Value TypeWriter::definition(const BuiltinTypes::Type& type) {
   const Descriptions& descriptions = Descriptions::embedded();
   Value out = Value::object();
   if (schema.type == Schema::Type::kIntOrString) out = number_or_text(schema);
-  if (std::string text = descriptions.of_type(type); !text.empty()) out.set("description", text);
+  std::string text = cat(descriptions.of_type(type), permissions_.note_of_kind(schema.type_name));
+  if (!text.empty()) out.set("description", text);
   if (schema.type == Schema::Type::kIntOrString) return out;
   if (schema.type != Schema::Type::kAny) out.set("type", type_word(schema.type));
   if (!schema.format.empty()) out.set("format", schema.format);
@@ -185,9 +186,12 @@ Value TypeWriter::definition(const BuiltinTypes::Type& type) {
   std::vector<json::Member> properties;
   std::vector<Value> required;
   for (const auto& property : schema.properties) {
-    Value shown = use(*property.schema, descriptions.of_field(type, property.name));
-    if (const FieldPermission* permission = permissions_.find(schema.type_name, property.name))
-      tag(shown, *permission);
+    const FieldPermission* permission = permissions_.find(schema.type_name, property.name);
+    std::string told(descriptions.of_field(type, property.name));
+    if (permission && !permission->note.empty())
+      told += cat(told.empty() ? "" : " ", permission->note);
+    Value shown = use(*property.schema, told);
+    if (permission) tag(shown, *permission);
     properties.push_back({property.name, std::move(shown)});
     if (property.required) required.emplace_back(property.name);
   }
@@ -282,6 +286,29 @@ Value TypeWriter::custom_node(const Value& source) {
   return node;
 }
 
+namespace {
+
+// Adds a sentence to the description of a field; nothing where the document leaves the field out.
+void describe_further(Value& root, const std::vector<std::string>& steps, const std::string& note) {
+  const Value* shown = &root;
+  for (const std::string& step : steps) {
+    if (step == schema::kEach)
+      shown = shown->find(shown->has("items") ? "items" : "additionalProperties");
+    else
+      shown = (*shown)["properties"].find(step);
+    if (!shown || !shown->is_object()) return;
+  }
+  Value* node = &root;
+  for (const std::string& step : steps)
+    node = step == schema::kEach
+               ? &node->member(node->has("items") ? "items" : "additionalProperties")
+               : &node->member("properties").member(step);
+  std::string_view before = (*node)["description"].as_string();
+  node->set("description", before.empty() ? note : cat(before, " ", note));
+}
+
+}  // namespace
+
 Value TypeWriter::custom(const Resource& resource) {
   const Value& source = resource.custom_version["schema"]["openAPIV3Schema"];
   bool keeps = source["x-kubernetes-preserve-unknown-fields"].as_bool() ||
@@ -296,6 +323,13 @@ Value TypeWriter::custom(const Resource& resource) {
   out.set("x-kubernetes-group-version-kind",
           Value::array({kind_entry(resource.group, resource.version, resource.kind)}));
   add_selectable_fields(out, resource);
+  if (!permissions_.are_shown()) return out;
+  for (const schema::PermissionTree::Listed& listed : resource.permissions->list())
+    if (std::string note = permission_note(*listed.permission); !note.empty())
+      for (const schema::PermissionTree::Guarded& guarded : listed.fields)
+        describe_further(out, schema::field_steps(guarded.field), note);
+  if (Value untagged = untagged_permissions(resource); !untagged.empty())
+    out.set("x-kubernetes-permissions", untagged);
   return out;
 }
 

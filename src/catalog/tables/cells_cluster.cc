@@ -282,6 +282,8 @@ constexpr Cell kSlice[] = {name(), text("spec.nodeName"), text("spec.driver"),
 constexpr Cell kAccessPolicy[] = {name(), text("spec.effect"), computed(access_policy_ready), age(),
                                   text("spec.description")};
 
+constexpr Cell kPermissionMap[] = {name(), text("spec.group"), text("spec.resource"), age()};
+
 constexpr Cell kPolicy[] = {name(), computed(policy_roles), text("lastModified"), age()};
 constexpr Cell kPolicyBindings[] = {name(), computed(policy_bindings), text("lastModified"), age()};
 constexpr Cell kPolicyRole[] = {name(), computed(policy_rule_count), age()};
@@ -293,6 +295,7 @@ constexpr KindCells kKinds[] = {
     {"", "Node", kNode},
     {"access.cardea.dev", "AccessPolicy", kAccessPolicy},
     {"access.cardea.dev", "ClusterAccessPolicy", kAccessPolicy},
+    {"access.cardea.dev", "PermissionMap", kPermissionMap},
     {"authorization.openshift.io", "Policy", kPolicy},
     {"authorization.openshift.io", "PolicyBinding", kPolicyBindings},
     {"authorization.openshift.io", "Role", kPolicyRole},

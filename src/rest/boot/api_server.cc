@@ -125,6 +125,15 @@ Result<void> ApiServer::load_authorizers(const Parts& parts) {
   auto uncovered = feeds::UncoveredFeed::start(parts.store);
   if (!uncovered) return fail(uncovered.error());
   uncovered_ = std::move(*uncovered);
+  if (features_.fine_grained_authorization) {
+    auto maps = feeds::PermissionMapFeed::start(
+        parts.store, [this](std::shared_ptr<const catalog::PermissionMaps> now) {
+          catalog_.change(
+              [&](const catalog::Catalog& catalog) { return catalog.with_permission_maps(now); });
+        });
+    if (!maps) return fail(maps.error());
+    permission_maps_ = std::move(*maps);
+  }
   field_permissions_ = std::make_unique<FieldPermissions>(uncovered_->snapshot(),
                                                           parts.metrics.registry());
   auto built_ins = BuiltInAuthorizers::make(parts.store, catalog_, parts.namespace_policy,
@@ -133,7 +142,7 @@ Result<void> ApiServer::load_authorizers(const Parts& parts) {
   built_ins_ = std::move(*built_ins);
   if (features_.fine_grained_authorization)
     built_ins_->follow(uncovered_->snapshot());
-  else if (!uncovered_->current()->verbs.empty())
+  else if (!uncovered_->current()->empty())
     warnings_.emplace_back(
         "there are UncoveredPermissionSets, but they have no effect: the feature gate "
         "FineGrainedAuthorization is off");
@@ -197,6 +206,7 @@ void ApiServer::set_guards() {
   guards_.push_back(
       std::make_unique<policy::PolicyGuard>(objects_.master(), &built_ins_->namespace_policy()));
   guards_.push_back(std::make_unique<UncoveredSetGuard>());
+  guards_.push_back(std::make_unique<PermissionMapGuard>());
   guards_.push_back(std::make_unique<ContentGuard>());
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "admission/plugins.h"
+#include "feeds/permission_map_feed.h"
 #include "feeds/uncovered_feed.h"
 #include "rest/aggregation/aggregator.h"
 #include "rest/boot/built_in_authorizers.h"
@@ -20,6 +21,7 @@
 #include "rest/guards/access_policy_guard.h"
 #include "rest/guards/content_guard.h"
 #include "rest/guards/escalation_guard.h"
+#include "rest/guards/permission_map_guard.h"
 #include "rest/guards/uncovered_set_guard.h"
 #include "rest/heavy_lanes.h"
 #include "rest/loopback.h"
@@ -138,6 +140,7 @@ class ApiServer {
   const Features features_;
   std::vector<std::string> warnings_;
   CatalogHolder catalog_;
+  std::unique_ptr<feeds::PermissionMapFeed> permission_maps_;
   std::unique_ptr<feeds::UncoveredFeed> uncovered_;
   std::unique_ptr<BuiltInAuthorizers> built_ins_;
   std::shared_ptr<const authz::CurrentChain> chain_;

@@ -2,7 +2,6 @@
 
 #include "authz/access/policy.h"
 #include "authz/denied_grants.h"
-#include "authz/namespace_policy/words.h"
 #include "authz/rbac/covers.h"
 #include "base/strings.h"
 #include "rest/guards/escalation_exemption.h"
@@ -23,21 +22,6 @@ authz::Attributes on_policy(const Call& call, std::string_view verb, std::string
   a.namespace_name = call.info.namespace_name;
   a.name = name;
   return a;
-}
-
-std::vector<authz::rbac::PolicyRule> held_by(const authz::Rules& rules) {
-  std::vector<authz::rbac::PolicyRule> out;
-  for (const authz::ResourceRule& r : rules.resource_rules) {
-    auto& held = out.emplace_back(
-        authz::rbac::PolicyRule{r.verbs, r.api_groups, r.resources, r.resource_names, {}});
-    // A star that leaves something out does not hold one that does not.
-    if (!r.leaves_out_excluded || std::erase(held.verbs, "*") == 0) continue;
-    for (std::string_view verb : authz::namespace_policy::well_known_verbs())
-      held.verbs.emplace_back(verb);
-  }
-  for (const authz::NonResourceRule& r : rules.non_resource_rules)
-    out.push_back({r.verbs, {}, {}, {}, r.urls});
-  return out;
 }
 
 bool takes_away(Effect effect) {
@@ -85,7 +69,7 @@ Task<Result<void>> AccessPolicyGuard::check(Call& call, WriteAttempt attempt) co
   if (escalates) co_return Result<void>();
   authz::Rules rules = call.services.authorizer.rules_for(call.user, call.info.namespace_name);
   std::vector<authz::rbac::PolicyRule> granted = policy.granted();
-  std::vector<authz::rbac::PolicyRule> missing = authz::rbac::missing_rules(held_by(rules),
+  std::vector<authz::rbac::PolicyRule> missing = authz::rbac::missing_rules(held_rules(rules),
                                                                             granted);
   if (!missing.empty())
     co_return fail(refused_grant(r, attempt.name,

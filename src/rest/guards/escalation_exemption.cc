@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "authz/namespace_policy/words.h"
 #include "base/strings.h"
 #include "rest/asking.h"
 #include "rest/write/stored_object.h"
@@ -35,6 +36,21 @@ Task<bool> is_exempt(Call& call, authz::Attributes attributes,
   auto rest = std::make_shared<const authz::Chain>(std::move(others));
   authz::Chain::Verdict without = co_await ask_chain(call, rest, attributes);
   co_return without.decision.allowed();
+}
+
+std::vector<authz::rbac::PolicyRule> held_rules(const authz::Rules& rules) {
+  std::vector<authz::rbac::PolicyRule> out;
+  for (const authz::ResourceRule& r : rules.resource_rules) {
+    auto& held = out.emplace_back(
+        authz::rbac::PolicyRule{r.verbs, r.api_groups, r.resources, r.resource_names, {}});
+    // A star that leaves something out does not hold one that does not.
+    if (!r.leaves_out_excluded || std::erase(held.verbs, "*") == 0) continue;
+    for (std::string_view verb : authz::namespace_policy::well_known_verbs())
+      held.verbs.emplace_back(verb);
+  }
+  for (const authz::NonResourceRule& r : rules.non_resource_rules)
+    out.push_back({r.verbs, {}, {}, {}, r.urls});
+  return out;
 }
 
 Error refused_grant(const catalog::Resource& r, std::string_view name, std::string_view why) {

@@ -1,8 +1,10 @@
 #pragma once
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "authz/authorizer.h"
+#include "authz/rbac/rule.h"
 #include "base/task.h"
 #include "rest/call.h"
 
@@ -18,6 +20,9 @@ namespace cardea::rest {
 // it, the namespace of the attributes.
 Task<bool> is_exempt(Call& call, authz::Attributes attributes,
                      std::optional<std::string_view> granted_in = std::nullopt);
+
+// The rules that a user has, as rules of RBAC: what a grant is compared with.
+std::vector<authz::rbac::PolicyRule> held_rules(const authz::Rules& rules);
 
 // Whether the namespace of the request is being deleted. Then the caller that empties it must
 // be able to finish: denials in the namespace end with it.

@@ -39,6 +39,11 @@ authz::ConditionData data_of(const Call& call, const Value* old, const Value& ob
           .user = &call.user};
 }
 
+const authz::fields::Uncovered::Excluded& excluded_on(const authz::fields::Uncovered& uncovered,
+                                                      const catalog::Resource& r) {
+  return uncovered.on(r.group, r.name);
+}
+
 const schema::Schema& compared_schema(const catalog::Resource& r) {
   return r.permissions->compared() ? *r.permissions->compared() : *r.schema;
 }
@@ -207,7 +212,7 @@ Task<Result<void>> settle_version(Call& call, const schema::ChangedFields& chang
   if (marker == Marker::kRegular && !permissions.excludes(version)) co_return Result<void>();
   auto uncovered = permissions.uncovered();
   Result<void> covered = co_await settle(call, changes, *version.permissions, marker,
-                                         uncovered->verbs);
+                                         excluded_on(*uncovered, version).verbs);
   co_return covered;
 }
 
@@ -253,8 +258,8 @@ FieldPermissions::FieldPermissions(const Snapshot<authz::fields::Uncovered>& unc
 
 bool FieldPermissions::excludes(const catalog::Resource& resource) const {
   if (resource.permissions->has_excluded()) return true;
-  const auto& now = uncovered_.get();
-  return !now->verbs.empty() && now->verbs.concern(*resource.permissions);
+  const schema::ExcludedVerbs& now = uncovered_.get()->on(resource.group, resource.name).verbs;
+  return !now.empty() && now.concern(*resource.permissions);
 }
 
 bool FieldPermissions::excludes_stored(const catalog::Catalog& catalog,
@@ -394,7 +399,7 @@ Task<bool> may_write(Call& call, const schema::FieldSet& fields) {
   const auto uncovered = call.services.field_permissions->uncovered();
   const Marker marker = call.open.is_granular() ? Marker::kGranular : Marker::kRegular;
   const schema::Demands demands = schema::demands_of(fields, changes, *call.resource->permissions,
-                                                     uncovered->verbs);
+                                                     excluded_on(*uncovered, *call.resource).verbs);
   FieldJudge judge(demands, marker, call.open.fields().answers);
   bool covered = co_await ask_all(call, judge, changes);
   co_return covered;
@@ -498,7 +503,7 @@ Task<Result<void>> authorize_named(Call& call) {
   const schema::FieldSet leaves = schema::without_ignored(named.fields,
                                                           ignored_fields(call, false));
   schema::Demands demands = schema::demands_of(leaves, sent, *call.resource->permissions,
-                                               uncovered->verbs);
+                                               excluded_on(*uncovered, *call.resource).verbs);
   Result<void> covered = co_await settle_named(call, std::move(demands),
                                                is_scale ? Marker::kRegular : Marker::kGranular);
   co_return covered;
@@ -513,7 +518,7 @@ Task<Result<void>> authorize_mutation(Call& call, Value requested, Value admitte
   schema::ChangedFields changes(std::move(requested), std::move(admitted), compared_schema(r),
                                 {schema::IgnoredFields::of_server(false), {}});
   Result<void> covered = co_await settle(call, changes, *r.permissions, Marker::kRegular,
-                                         uncovered->guarded_from_admission);
+                                         excluded_on(*uncovered, r).guarded_from_admission);
   co_return covered;
 }
 
@@ -526,7 +531,7 @@ Task<Result<void>> authorize_storage(Call& call, const catalog::Resource& storag
   schema::ChangedFields changes(std::move(old), std::move(stored), compared_schema(storage),
                                 {schema::IgnoredFields::of_server(is_create), {}});
   Result<void> covered = co_await settle(call, changes, *storage.permissions, Marker::kRegular,
-                                         uncovered->verbs);
+                                         excluded_on(*uncovered, storage).verbs);
   co_return covered;
 }
 

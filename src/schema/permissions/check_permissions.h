@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "json/field_error.h"
 #include "json/value.h"
@@ -10,5 +11,8 @@ namespace cardea::schema {
 // that is otherwise structural: their names, their places, the sources of their parameters.
 // `path` is the place of the schema.
 json::FieldErrors check_permissions(const json::Value& schema, const std::string& path);
+
+// What is wrong with the name of a permission that is not built in; empty when nothing is.
+std::string permission_name_problem(std::string_view name);
 
 }  // namespace cardea::schema

@@ -69,6 +69,10 @@ const std::vector<BuiltinPermission>& builtin_permissions() {
 }
 
 bool is_wellknown_permission(std::string_view name) {
+  // Fields that administrators map (`spec.unschedulable`, an image, `spec.suspend`) have one name
+  // in all clusters.
+  for (std::string_view other : {"cordon", "containerImage", "suspension"})
+    if (name == other) return true;
   return std::ranges::any_of(builtin_permissions(),
                              [name](const BuiltinPermission& row) { return row.name == name; });
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,7 @@ struct Permission {
     kSetValue,  // the item of a list of type set
     kListKey,   // `field` of what identifies an item of a list of type map
     kValue,     // the scalar at `field` (names joined by dots) below the map value or item
+    kSelf,      // the value of the field itself, as it becomes
   };
   enum class Treatment : std::uint8_t {
     kNone,         // as it is
@@ -38,11 +40,15 @@ struct Permission {
   std::string name;  // "label", "example.com/selfDestruct"
   Source source = Source::kNone;
   std::string field;
+  // The key is not that of the field itself but of something above it: "spec.tenants[*]".
+  std::string ancestor = {};
+  std::size_t ancestor_depth = 0;  // in steps from the root; 0: there is no ancestor
   Treatment treatment = Treatment::kNone;
   std::string expression;
   std::shared_ptr<const cel::Program> program;  // null where there is no expression, or one that
                                                 // does not compile
   bool excluded = false;  // neither an enclosing permission nor the verb of the request implies it
+  std::string map = {};   // the PermissionMap that adds it; empty: the kind has it by itself
 
   bool has_parameter() const { return source != Source::kNone; }
 };
@@ -58,9 +64,21 @@ inline constexpr std::size_t kMostTaggedNodes = 64;    // of one version of a cu
 // Characters that are not plain are percent-encoded, so that no text makes the verb of another
 // permission.
 std::optional<std::string> permission_verb(const Permission& permission, std::string_view raw);
+// The same for kSelf. `self` is the value that the field gets; null when the field is removed: its
+// text is empty, for an expression it is null. Nothing can be made of a list or map without an
+// expression.
+std::optional<std::string> permission_verb_of_value(const Permission& permission,
+                                                    const json::Value* self);
 std::string encoded_parameter(std::string_view text);
+std::string scalar_text(const json::Value& value);  // as a parameter has it: `true`, `7`, a text
 // For users: `granular:label(<prefix of the key>)`.
 std::string verb_pattern(const Permission& permission);
+
+struct AddedPermission;
+
+// A path of names as steps: "spec.containers[*].image" is "spec", "containers", kEach, "image".
+inline constexpr std::string_view kEach = "*";
+std::vector<std::string> field_steps(std::string_view path);
 
 // All permissions of one version of one kind, as a tree beside its schema. Immutable, shared
 // between threads.
@@ -79,13 +97,16 @@ class PermissionTree {
   };
 
   // Those of a built-in kind, by the table of built-in permissions. `group` and `kind` as in
-  // apiVersion and kind.
+  // apiVersion and kind. `added` are further ones, of which those count that fit (misfit,
+  // added_permissions.h); of two for one field the first.
+  using Added = std::span<const AddedPermission>;
   static std::shared_ptr<const PermissionTree> of_builtin(const Schema& root,
                                                           std::string_view group,
-                                                          std::string_view kind);
+                                                          std::string_view kind, Added added = {});
   // Those of a custom resource: what holds for the metadata of every object, and the tags of its
-  // definition.
-  static std::shared_ptr<const PermissionTree> of_custom(const Schema& root);
+  // definition. A definition without tags has the general permissions of built-in kinds on `spec`,
+  // `status` and `status.conditions`.
+  static std::shared_ptr<const PermissionTree> of_custom(const Schema& root, Added added = {});
 
   const Node& root() const { return *root_; }
   // The schema by which changes are to be compared, where it is not the object's own: an atomic
@@ -94,6 +115,8 @@ class PermissionTree {
   const Schema* compared() const { return compared_; }
   bool has_excluded() const { return root_->has_excluded; }  // by the schema itself
   bool has(std::string_view name) const { return names_.contains(name); }
+  // The permission at exactly this place; null where there is none.
+  const Permission* at(const std::vector<std::string>& steps) const;
   bool takes_values() const {
     return takes_values_;
   }  // whether parameters come from values of the objects
@@ -120,6 +143,7 @@ class PermissionTree {
 
  private:
   Node* node_at(const std::vector<std::string>& path);
+  void add_fitting(const Schema& root, Added added);
 
   std::deque<Node> nodes_;
   std::deque<Permission> permissions_;
@@ -141,12 +165,23 @@ struct BuiltinPermission {
   Permission::Treatment treatment = Permission::Treatment::kNone;
 };
 const std::vector<BuiltinPermission>& builtin_permissions();
-// Whether a name without prefix belongs to the table, and so may be used by definitions too.
+// Whether a name without prefix is well known, and so may be used by definitions and maps too:
+// those of the table, and some for fields that no built-in kind tags by itself.
 bool is_wellknown_permission(std::string_view name);
 
-// An expression that makes a parameter of the text `self`. The error's message says what is wrong
-// with it.
-Result<std::shared_ptr<const cel::Program>> compile_parameter(std::string_view text);
+// An expression that makes a parameter of `self`: a text, or for kSelf the value of the field. The
+// error's message says what is wrong with it.
+Result<std::shared_ptr<const cel::Program>> compile_parameter(std::string_view text,
+                                                              Permission::Source source);
+
+// The same steps, and further ones.
+bool is_above(const std::vector<std::string>& steps, const std::vector<std::string>& longer);
+// Where the parameter of these tags comes from; kNone where that is not known.
+Permission::Source source_of(const json::Value& tags);
+// Whether the tags say where the parameter comes from in one of the known ways, and which these
+// are.
+bool has_known_source(const json::Value& tags);
+const std::vector<std::string>& permission_sources();
 
 // The tags of one node of a definition's schema; nullopt when it has none. Expressions are
 // compiled.

@@ -19,10 +19,7 @@ namespace {
 
 using Node = PermissionTree::Node;
 constexpr std::int64_t kNoVerb = -1;
-
-std::string scalar_text(const Value& value) {
-  return value.is_string() ? std::string(value.as_string()) : json::print(value);
-}
+constexpr std::size_t kMostEvaluations = 10'000;  // of expressions, for one change
 
 const Value* at_path(const Value& value, std::string_view dotted) {
   const Value* at = &value;
@@ -128,8 +125,7 @@ class Walk {
     Place next{at.node->child(element), nullptr, nullptr, nullptr, false};
     if (!next.node) return next;
     bool needs = has_children(*next.node) ||
-                 (next.node->permission &&
-                  next.node->permission->source == Permission::Source::kValue);
+                 (next.node->permission && takes_value(*next.node->permission));
     if (!needs || !at.schema) return next;
     if (element[0] == 'f') {
       std::string_view name = element.substr(2);
@@ -147,8 +143,22 @@ class Walk {
     return next;
   }
 
+  static bool takes_value(const Permission& p) {
+    return p.source == Permission::Source::kValue || p.source == Permission::Source::kSelf;
+  }
+
   void push(const Permission& p, std::string_view element, const Place& place) {
+    if (p.source == Permission::Source::kSelf) {
+      const Value* self = place.after;
+      const bool is_text = self && !self->is_null() && !self->is_array() && !self->is_object();
+      std::int64_t verb = may_evaluate(p) ? index_of(permission_verb_of_value(p, self)) : kNoVerb;
+      stack_.push_back({&p, verb, verb, is_text ? exact_verb_of(p, scalar_text(*self)) : kNoVerb});
+      return;
+    }
     if (p.source != Permission::Source::kValue) {
+      // Without one the parameter is unknown; trees whose paths are shorter do not exist.
+      if (p.ancestor_depth > path_.size()) return stack_.push_back({&p, kNoVerb, kNoVerb, kNoVerb});
+      if (p.ancestor_depth) element = path_[p.ancestor_depth - 1];
       const std::optional<std::string> raw = raw_parameter(p, element);
       std::int64_t verb = verb_of(p, raw);
       stack_.push_back({&p, verb, verb, exact_verb_of(p, raw)});
@@ -197,14 +207,22 @@ class Walk {
         return key ? std::optional(scalar_text(*key)) : std::nullopt;
       }
       case Permission::Source::kValue:
+      case Permission::Source::kSelf:
         break;
     }
     return std::nullopt;
   }
 
-  std::int64_t verb_of(const Permission& p, std::optional<std::string> raw) {
-    if (!raw) return kNoVerb;
-    std::optional<std::string> verb = permission_verb(p, *raw);
+  // A body may bring tens of thousands of items: beyond this no verb can be made for more of them.
+  bool may_evaluate(const Permission& p) {
+    return p.treatment != Permission::Treatment::kExpression || evaluations_++ < kMostEvaluations;
+  }
+
+  std::int64_t verb_of(const Permission& p, const std::optional<std::string>& raw) {
+    return raw && may_evaluate(p) ? index_of(permission_verb(p, *raw)) : kNoVerb;
+  }
+
+  std::int64_t index_of(std::optional<std::string> verb) {
     if (!verb) return kNoVerb;
     auto [at, added] = index_.try_emplace(*verb, out.verbs.size());
     if (added) out.verbs.push_back(std::move(*verb));
@@ -227,7 +245,10 @@ class Walk {
 
   void take(const Permission& p, std::int64_t verb, Demand& demand) const {
     if (verb == kNoVerb) {
-      if (p.excluded) demand.unnamed = verb_pattern(p);
+      // Whoever chooses a value for which the expression fails must not get around a set.
+      const bool may_be_excluded = p.treatment == Permission::Treatment::kExpression &&
+                                   excluded_.names.contains(p.name);
+      if (p.excluded || may_be_excluded) demand.unnamed = verb_pattern(p);
       return;
     }
     auto index = static_cast<std::uint32_t>(verb);
@@ -281,6 +302,7 @@ class Walk {
 
   const ExcludedVerbs& excluded_;
   bool looks_inside_ = true;
+  std::size_t evaluations_ = 0;
   FieldPath path_;
   std::vector<Held> stack_;
   std::unordered_map<std::string, std::size_t> index_;

@@ -1,4 +1,5 @@
 // UncoveredPermissionSet: verbs of field permissions that no other permission implies.
+#include "catalog/kinds/authorization/group_resource.h"
 #include "catalog/kinds/check.h"
 #include "catalog/kinds/object_meta.h"
 #include "catalog/kinds/strategies.h"
@@ -7,7 +8,7 @@
 namespace cardea::catalog {
 namespace {
 
-constexpr std::size_t kMostVerbs = 1024, kLongestVerb = 640;
+constexpr std::size_t kMostVerbs = 1024, kLongestVerb = 640, kMostResources = 64;
 
 bool is_noun(std::string_view name) {
   auto slash = name.find('/');
@@ -35,9 +36,29 @@ bool is_verb(std::string_view verb) {
   return decoded && schema::encoded_parameter(*decoded) == parameter;
 }
 
+FieldErrors check_resources(const Value& resources) {
+  FieldErrors out;
+  Path at = Path("spec") / "resources";
+  if (resources.size() > kMostResources)
+    return {
+        json::too_many(at, static_cast<int>(resources.size()), static_cast<int>(kMostResources))};
+  for (std::size_t i = 0; i < resources.size(); ++i) {
+    check_group_resource(at.index(i), resources[i], out);
+    for (std::size_t j = 0; j < i; ++j)
+      if (resources[j]["resource"] == resources[i]["resource"] &&
+          resources[j]["group"].as_string() == resources[i]["group"].as_string()) {
+        out.push_back(json::duplicate(at.index(i), resources[i]));
+        break;
+      }
+  }
+  return out;
+}
+
 FieldErrors check_set(const Value& object) {
   FieldErrors out;
   validate_kind_meta(object, false, name_is_dns_subdomain, out);
+  for (json::FieldError& error : check_resources(object["spec"]["resources"]))
+    out.push_back(std::move(error));
   Path at = Path("spec") / "uncoveredPermissions";
   const Value& verbs = object["spec"]["uncoveredPermissions"];
   if (verbs.size() > kMostVerbs) {

@@ -1,0 +1,42 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "json/value.h"
+#include "schema/permissions/added_permissions.h"
+
+namespace cardea::catalog {
+
+struct Resource;
+
+// The PermissionMaps of a cluster: permissions that administrators add to resources that they did
+// not write. Immutable.
+class PermissionMaps {
+ public:
+  PermissionMaps() = default;
+  // Whole objects. An entry that makes no sense adds nothing. Where two maps are about one field,
+  // the one whose name comes first counts.
+  explicit PermissionMaps(const std::vector<json::Value>& maps);
+
+  bool empty() const { return by_resource_.empty(); }
+  // What is added to a resource in all its versions; empty when nothing is.
+  const std::vector<schema::AddedPermission>& of(std::string_view group,
+                                                 std::string_view resource) const;
+  // Whether both add the same to this resource.
+  bool agree_on(const PermissionMaps& other, const Resource& resource) const;
+
+ private:
+  struct Added {
+    std::vector<schema::AddedPermission> permissions;
+    std::vector<std::pair<std::string, json::Value>> read_from;  // map and entry
+  };
+  const Added& added_to(std::string_view group, std::string_view resource) const;
+
+  std::map<std::pair<std::string, std::string>, Added> by_resource_;
+};
+
+}  // namespace cardea::catalog

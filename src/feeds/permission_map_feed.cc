@@ -1,0 +1,31 @@
+#include "feeds/permission_map_feed.h"
+
+#include "json/parse.h"
+
+namespace cardea::feeds {
+
+std::vector<std::string> PermissionMapFold::prefixes() const {
+  return {std::string(kPermissionMapPrefix)};
+}
+
+store::Folded PermissionMapFold::change(std::string_view key, const store::Record*,
+                                        const store::Record* after) {
+  if (!after) {
+    if (auto at = maps_.find(key); at != maps_.end()) maps_.erase(at);
+    return store::Folded::kChanged;
+  }
+  auto object = json::parse(after->value());
+  if (!object || !(*object)["spec"].is_object()) return store::Folded::kUnreadable;
+  json::Value& known = maps_[std::string(key)];
+  const bool is_same = known["spec"] == (*object)["spec"];
+  known = std::move(*object);
+  return is_same ? store::Folded::kSame : store::Folded::kChanged;
+}
+
+void PermissionMapFold::publish() {
+  std::vector<json::Value> all;
+  for (const auto& [key, map] : maps_) all.push_back(map);
+  publish_(std::make_shared<const catalog::PermissionMaps>(all));
+}
+
+}  // namespace cardea::feeds
