@@ -564,6 +564,22 @@ def a_configuration_that_does_not_protect_stops_the_start():
 
 
 @story.chapter
+def a_damaged_definition_is_not_written_over():
+    damaged = {b"/registry/apiextensions.k8s.io/customresourcedefinitions/a.example.com": b'{"metadata":{"name":"a.example.com"}}',
+               b"/registry/apiextensions.k8s.io/customresourcedefinitions/b.example.com": b"k8s:enc:aesgcm:v1:one:?"}
+    with Etcd() as etcd:
+        for key, value in damaged.items():
+            in_etcd(etcd, "put", key=key, value=value)
+        with Cardea(f"--etcd-servers={etcd.url}") as cardea:
+            make(cardea, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition())
+            eventually("the good one is served", lambda: cardea.request("GET", WIDGETS)[0] == 200)
+            status, _, said = cardea.request("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/a.example.com")
+            expect(status == 500 and "cannot be read" in said["message"], f"{status} {said}")
+        there = keys_in_etcd(etcd, b"/registry/apiextensions.k8s.io/customresourcedefinitions/")
+        expect({key: there.get(key) for key in damaged} == damaged, f"{there}")
+
+
+@story.chapter
 def the_layout_of_earlier_versions_is_refused():
     with Etcd() as etcd:
         in_etcd(etcd, "put", key=b"/registry/_cardea//cardea/mark", value=b"")

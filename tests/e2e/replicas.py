@@ -1,5 +1,6 @@
 """Three servers on one etcd behave as one (docs/replicas.md)."""
 import json
+import signal
 import threading
 import time
 
@@ -61,6 +62,27 @@ def what_one_server_deleted_is_gone_everywhere(servers):
         expect(a.request("POST", MAPS, config_map(f"gone-{i}"))[0] == 201, "not created")
         expect(b.request("DELETE", f"{MAPS}/gone-{i}")[0] == 200, "not deleted")
         expect(c.request("GET", f"{MAPS}/gone-{i}")[0] == 404, "still there")
+
+
+@story.chapter
+def what_was_deleted_elsewhere_can_be_made_again_at_once(servers):
+    a, b, _ = servers
+    connection = b.connect()
+    for i in range(20):
+        expect(a.request("POST", MAPS, config_map(f"again-{i}"))[0] == 201, "not created")
+        expect(exchange(connection, "GET", f"{MAPS}/again-{i}")[0] == 200, "not seen")
+        # It wakes up with the request, and hears of the deletion at the same moment.
+        b.process.send_signal(signal.SIGSTOP)
+        try:
+            status, _, said = a.request("DELETE", f"{MAPS}/again-{i}")
+            connection.request("POST", MAPS, json.dumps(config_map(f"again-{i}")), {"Content-Type": "application/json"})
+        finally:
+            b.process.send_signal(signal.SIGCONT)
+        expect(status == 200, f"{status} {said}")
+        answer = connection.getresponse()
+        said = answer.read()
+        expect(answer.status == 201, f"round {i}: {answer.status} {said}")
+    connection.close()
 
 
 @story.chapter
