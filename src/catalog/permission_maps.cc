@@ -8,24 +8,39 @@ namespace cardea::catalog {
 
 using json::Value;
 
-PermissionMaps::PermissionMaps(const std::vector<Value>& maps) {
-  std::vector<std::pair<std::string, const Value*>> by_name;
-  for (const Value& map : maps)
-    by_name.emplace_back(map["metadata"]["name"].as_string(), &map["spec"]);
-  std::ranges::stable_sort(by_name, {}, &std::pair<std::string, const Value*>::first);
-  for (const auto& [name, spec] : by_name) {
-    std::string_view resource = (*spec)["resource"].as_string();
-    if (resource.empty()) continue;
-    for (const Value& entry : (*spec)["permissions"].items()) {
-      auto permission = schema::added_permission(entry, name);
-      if (!permission) continue;
-      Added&
-          added = by_resource_[{std::string((*spec)["group"].as_string()), std::string(resource)}];
-      added.permissions.push_back(std::move(*permission));
-      added.read_from.emplace_back(name, entry);
+std::shared_ptr<const PermissionMaps::Map> PermissionMaps::read(const Value& object) {
+  const Value& spec = object["spec"];
+  auto out = std::make_shared<Map>();
+  out->name = object["metadata"]["name"].as_string();
+  out->created = object["metadata"]["creationTimestamp"].as_string();
+  out->group = spec["group"].as_string();
+  out->resource = spec["resource"].as_string();
+  for (const Value& entry : spec["permissions"].items())
+    if (auto permission = schema::added_permission(entry, out->name))
+      out->entries.emplace_back(entry, std::move(*permission));
+  return out;
+}
+
+PermissionMaps::PermissionMaps(std::vector<std::shared_ptr<const Map>> maps) {
+  std::ranges::stable_sort(maps, {}, [](const std::shared_ptr<const Map>& map) {
+    return std::pair<std::string_view, std::string_view>(map->created, map->name);
+  });
+  for (const auto& map : maps) {
+    if (map->resource.empty()) continue;
+    for (const auto& [entry, permission] : map->entries) {
+      Added& added = by_resource_[{map->group, map->resource}];
+      added.permissions.push_back(permission);
+      added.read_from.emplace_back(map->name, entry);
     }
   }
 }
+
+PermissionMaps::PermissionMaps(const std::vector<Value>& maps)
+    : PermissionMaps([&maps] {
+        std::vector<std::shared_ptr<const Map>> read_maps;
+        for (const Value& map : maps) read_maps.push_back(read(map));
+        return read_maps;
+      }()) {}
 
 const PermissionMaps::Added& PermissionMaps::added_to(std::string_view group,
                                                       std::string_view resource) const {

@@ -18,8 +18,17 @@ struct Resource;
 class PermissionMaps {
  public:
   PermissionMaps() = default;
-  // Whole objects. An entry that makes no sense adds nothing. Where two maps are about one field,
-  // the one whose name comes first counts.
+  // One object, read: its expressions are compiled once, however often others change.
+  struct Map {
+    std::string name, created, group, resource;
+    std::vector<std::pair<json::Value, schema::AddedPermission>> entries;
+  };
+  // An entry that makes no sense adds nothing.
+  static std::shared_ptr<const Map> read(const json::Value& object);
+
+  // Where two maps are about one field, the older one counts: nobody can put a map in the place of
+  // another.
+  explicit PermissionMaps(std::vector<std::shared_ptr<const Map>> maps);
   explicit PermissionMaps(const std::vector<json::Value>& maps);
 
   bool empty() const { return by_resource_.empty(); }

@@ -11,17 +11,15 @@ using authz::access::PolicyPtr;
 constexpr std::string_view kClusterPrefix = "/registry/access.cardea.dev/clusteraccesspolicies/";
 constexpr std::string_view kNamespacedPrefix = "/registry/access.cardea.dev/accesspolicies/";
 
-// Null when it cannot be read.
-PolicyPtr policy_of(const store::Record& record) {
-  std::string_view key = record.key();
-  auto object = json::parse(record.value());
-  if (!object) return nullptr;
+// Null for a key that no policy has. `object` of a policy that nobody can read is empty: it denies
+// everybody, because nobody knows whom it denied.
+PolicyPtr policy_of(std::string_view key, const json::Value& object) {
   if (key.starts_with(kClusterPrefix))
-    return std::make_shared<const Policy>("", key.substr(kClusterPrefix.size()), *object);
+    return std::make_shared<const Policy>("", key.substr(kClusterPrefix.size()), object);
   std::string_view rest = key.substr(kNamespacedPrefix.size());
   auto slash = rest.find('/');
   if (slash == std::string_view::npos || slash == 0) return nullptr;
-  return std::make_shared<const Policy>(rest.substr(0, slash), rest.substr(slash + 1), *object);
+  return std::make_shared<const Policy>(rest.substr(0, slash), rest.substr(slash + 1), object);
 }
 
 }  // namespace
@@ -32,7 +30,10 @@ std::vector<std::string> AccessPolicyFold::prefixes() const {
 
 store::Folded AccessPolicyFold::change(std::string_view key, const store::Record*,
                                        const store::Record* after) {
-  PolicyPtr policy = after ? policy_of(*after) : nullptr;
+  auto object = after ? json::parse(after->value()) : Result<json::Value>(json::Value());
+  const bool is_readable = object && (!after || (*object)["spec"].is_object());
+  PolicyPtr policy = after ? policy_of(key, is_readable ? *object : json::Value::object())
+                           : nullptr;
   if (auto at = by_key_.find(key); at != by_key_.end()) {
     next_.remove(at->second);
     by_key_.erase(at);
@@ -40,7 +41,7 @@ store::Folded AccessPolicyFold::change(std::string_view key, const store::Record
   if (!policy) return after ? store::Folded::kUnreadable : store::Folded::kChanged;
   next_.add(policy);
   by_key_.emplace(std::string(key), std::move(policy));
-  return store::Folded::kChanged;
+  return is_readable ? store::Folded::kChanged : store::Folded::kUnreadable;
 }
 
 }  // namespace cardea::feeds

@@ -11,8 +11,9 @@
 
 namespace cardea::feeds {
 
-// Access policies, as an index. A policy that cannot be read is left out: a default-constructed one
-// would deny everything, so one damaged record would lock out every user.
+// Access policies, as an index. A policy that cannot be read denies everybody where it was in
+// force: it may have been a denial, and nobody knows of whom. Members of system:masters, whom no
+// policy stops, can mend it.
 class AccessPolicyFold {
  public:
   std::vector<std::string> prefixes() const;

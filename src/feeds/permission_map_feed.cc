@@ -16,16 +16,16 @@ store::Folded PermissionMapFold::change(std::string_view key, const store::Recor
   }
   auto object = json::parse(after->value());
   if (!object || !(*object)["spec"].is_object()) return store::Folded::kUnreadable;
-  json::Value& known = maps_[std::string(key)];
-  const bool is_same = known["spec"] == (*object)["spec"];
-  known = std::move(*object);
-  return is_same ? store::Folded::kSame : store::Folded::kChanged;
+  Known& known = maps_[std::string(key)];
+  if (known.read && known.spec == (*object)["spec"]) return store::Folded::kSame;
+  known = {(*object)["spec"], catalog::PermissionMaps::read(*object)};
+  return store::Folded::kChanged;
 }
 
 void PermissionMapFold::publish() {
-  std::vector<json::Value> all;
-  for (const auto& [key, map] : maps_) all.push_back(map);
-  publish_(std::make_shared<const catalog::PermissionMaps>(all));
+  std::vector<std::shared_ptr<const catalog::PermissionMaps::Map>> all;
+  for (const auto& [key, map] : maps_) all.push_back(map.read);
+  publish_(std::make_shared<const catalog::PermissionMaps>(std::move(all)));
 }
 
 }  // namespace cardea::feeds

@@ -17,8 +17,9 @@ inline constexpr std::string_view
     kPermissionMapPrefix = "/registry/access.cardea.dev/permissionmaps/";
 
 // PermissionMaps, as what they add together. A record that cannot be read stays as it was last
-// understood, and adds nothing if it never was: a damaged record permits nothing more, and opens
-// nothing that a set keeps shut by a verb of the map.
+// understood: a damaged record permits nothing more, and opens nothing that a set keeps shut by a
+// verb of the map. If it never was understood, because the server has started since, it adds
+// nothing, and such a field is guarded by the verb of the request alone: docs/security.md.
 class PermissionMapFold {
  public:
   // Makes the maps count. Called before the write of a map is acknowledged, by one thread at a
@@ -33,7 +34,11 @@ class PermissionMapFold {
 
  private:
   Publish publish_;
-  std::map<std::string, json::Value, std::less<>> maps_;  // by key
+  struct Known {
+    json::Value spec;
+    std::shared_ptr<const catalog::PermissionMaps::Map> read;
+  };
+  std::map<std::string, Known, std::less<>> maps_;  // by key
 };
 
 using PermissionMapFeed = store::Follower<PermissionMapFold>;

@@ -15,6 +15,7 @@
 #include "rest/heavy_lanes.h"
 #include "rest/policy/guard.h"
 #include "rest/present/status.h"
+#include "rest/unreadable_records.h"
 #include "rest/verbs/subresources.h"
 #include "rest/verbs/verbs.h"
 #include "rest/write/blind_caller.h"
@@ -60,6 +61,15 @@ Error unserved_upgrade(const http::Request& request) {
                          " is not served"));
 }
 
+// Its labels say what is checked: nobody may write past a check because they cannot be read.
+bool has_unreadable_namespace(const Call& call) {
+  const std::string& verb = call.info.verb;
+  if (verb == "get" || verb == "list" || verb == "watch" || !call.services.unreadable) return false;
+  const store::RecordPtr space = call.services.store.get(
+      cat("/registry/namespaces/", call.info.namespace_name));
+  return space && call.services.unreadable->has(*space);
+}
+
 struct Row {
   std::string_view verb;
   Task<Result<Answer>> (*run)(Call&);
@@ -99,6 +109,9 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
     }
   }
   if (info.parts.size() > 3 && info.subresource != "proxy") co_return fail(unknown_resource());
+  if (in_namespace && !call.is_own && has_unreadable_namespace(call))
+    co_return fail(internal_error(cat("the namespace ", quoted(info.namespace_name),
+                                      " cannot be read, so nothing in it is changed")));
 
   if (!info.subresource.empty()) {
     call.subresource = r.subresource(info.subresource);

@@ -294,6 +294,53 @@ def a_value_may_need_a_permission_of_its_own(world):
 
 
 @story.chapter
+def a_field_has_no_second_name_on_creation(world):
+    """What the server makes of another field that the client wrote is written by the client."""
+    account = "/api/v1/namespaces/default/serviceaccounts"
+    world.admin("POST", account, {"metadata": {"name": "boss"}})
+    cases = (
+        ("secrets", "data[*]", "mapKey", "(tls)", "/api/v1/namespaces/default/secrets", {"stringData": {"tls": "evil"}}, {"stringData": {"other": "fine"}}),
+        ("pods", "spec.serviceAccountName", "self", "(boss)", "/api/v1/namespaces/default/pods",
+         {"spec": {"serviceAccount": "boss", "containers": [{"name": "c", "image": "i"}]}}, {"spec": {"containers": [{"name": "c", "image": "i"}]}}),
+        ("nodes", "spec.podCIDR", None, "", "/api/v1/nodes", {"spec": {"podCIDRs": ["10.0.0.0/24"]}}, {"spec": {}}),
+    )
+    for resource, field, parameter, value, path, bad, good in cases:
+        entry = {"field": field, "verb": "example.com/kept"}
+        if parameter:
+            entry["parameter"] = parameter
+        world.admin("POST", MAPS, a_map("alias", "", resource, [entry]))
+        world.admin("POST", SETS, {"metadata": {"name": "alias"}, "spec": {"uncoveredPermissions": [f"granular:example.com/kept{value}"], "resources": [{"resource": resource}]}})
+        world.allow("gadgeteer", ("", [resource], ["get", "create"]))
+        world.refused(403, ["granular:example.com/kept"], "gadgeteer", "POST", path, {"metadata": {"name": f"bad-{resource}"}, **bad}, "application/json")
+        world.allowed("gadgeteer", "POST", path, {"metadata": {"name": f"good-{resource}"}, **good}, "application/json")
+        world.admin("DELETE", SETS + "/alias")
+        world.admin("DELETE", MAPS + "/alias")
+
+
+@story.chapter
+def a_map_keeps_nobody_out_and_is_not_slipped_away(world):
+    """An excluded verb on a field shuts it for all who lack it, so whoever puts it there must hold it. The last finalizer of a map is not taken by others either."""
+    entry = {"field": "data[*]", "verb": "example.com/shut"}
+    world.admin("POST", MAPS, a_map("known", "", "secrets", [{"field": "data[*]", "verb": "example.com/shut"}]))
+    world.admin("POST", SETS, {"metadata": {"name": "shut"}, "spec": {"uncoveredPermissions": ["granular:example.com/shut"]}})
+    world.allow("plain", ("access.cardea.dev", ["permissionmaps"], ["get", "create", "update", "patch", "delete"]), ("", ["configmaps"], ["get", "create", "update", "patch"]))
+    world.refused(403, ["granular:example.com/shut"], "plain", "POST", MAPS, a_map("lock", "", "configmaps", [entry]), "application/json")
+    world.admin("DELETE", SETS + "/shut")
+    world.admin("PATCH", MAPS + "/known", {"metadata": {"finalizers": ["example.com/x"]}}, MERGE)
+    world.admin("DELETE", MAPS + "/known")
+    world.admin("POST", SETS, {"metadata": {"name": "shut"}, "spec": {"uncoveredPermissions": ["granular:example.com/shut"]}})
+    world.refused(403, ["granular:example.com/shut"], "plain", "PATCH", MAPS + "/known", {"metadata": {"finalizers": None}})
+    world.admin("DELETE", SETS + "/shut")
+    world.allowed("plain", "PATCH", MAPS + "/known", {"metadata": {"finalizers": None}})
+    many = [{"field": f"data.f{i}", "verb": "example.com/v", "parameter": "self", "parameterExpression": "self"} for i in range(9)]
+    answer = world.admin("POST", MAPS, a_map("many", "junk.example.com", "things", many), want=(422,))
+    expect("no more than 8 entries" in answer["message"], answer)
+    long = [{"field": "data.f", "verb": "example.com/v", "parameter": "self", "parameterExpression": "'" + "a" * 600 + "'"}]
+    answer = world.admin("POST", MAPS, a_map("long", "junk.example.com", "things", long), want=(422,))
+    expect("512" in answer["message"], answer)
+
+
+@story.chapter
 def a_set_may_be_about_one_resource(world):
     world.allow("nodes", ("", ["nodes", "configmaps"], ["get", "update", "patch"]))
     world.admin("POST", "/api/v1/nodes", {"metadata": {"name": "labelled"}})

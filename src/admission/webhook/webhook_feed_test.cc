@@ -53,6 +53,21 @@ TEST(WebhookFeed, FindsOnlyThoseThatNameTheResource) {
   EXPECT_EQ(c.about("pods"), "x0 ");
 }
 
+TEST(WebhookFeed, AConfigurationThatCannotBeReadStillStands) {
+  Configurations c;
+  c.put("a", "[" + hook("x", "pods") + "]");
+  const auto damage = [&](const std::string& name) {
+    ASSERT_TRUE(store::commit_sync(*c.store, {{}, {store::Put{kPrefix + name, "junk"}}}));
+  };
+  damage("a");
+  EXPECT_EQ(c.about("pods"), "x0 ") << "it says what it said";
+  EXPECT_EQ(c.about("secrets"), "");
+  damage("b");
+  EXPECT_EQ(c.about("secrets"), "this.configuration.cannot.be.read1 ") << "nobody knows of what";
+  c.remove("b");
+  EXPECT_EQ(c.about("secrets"), "");
+}
+
 TEST(WebhookFeed, KeepsWhatDidNotChange) {
   Configurations c;
   c.put("a", "[" + hook("x", "pods") + "]");

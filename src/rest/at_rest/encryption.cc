@@ -41,6 +41,18 @@ Result<void> check_members(const Value& object, std::string_view path,
   return {};
 }
 
+// Why no resource can have this name; empty when one could.
+std::string wrong_resource(std::string_view name) {
+  if (std::ranges::any_of(name, [](char c) { return c >= 'A' && c <= 'Z'; }))
+    return "has capital letters";
+  if (name == "*") return "must be `*.*` for all resources, or `*.` for those of the core group";
+  if (name != "*.*" && name.ends_with(".*")) return "must name a group, not `*`";
+  const std::string_view group = name.contains('.') ? name.substr(name.find('.') + 1) : "";
+  if (group == "events.k8s.io" || group == "extensions")
+    return "is of a group whose objects are stored in another one";
+  return "";
+}
+
 }  // namespace
 
 Result<Encryption::Rule> Encryption::read_rule(const Value& rule, std::size_t index) {
@@ -50,8 +62,18 @@ Result<Encryption::Rule> Encryption::read_rule(const Value& rule, std::size_t in
   for (const Value& resource : rule["resources"].items()) {
     if (!resource.is_string() || resource.as_string().empty())
       return wrong(cat(path, ".resources"), "must be names of resources");
-    out.resources.emplace_back(resource.as_string());
+    std::string name(resource.as_string());
+    if (name.ends_with('.') && name != "*.") name.pop_back();  // "secrets." is of the core group
+    if (std::string why = wrong_resource(name); !why.empty())
+      return wrong(cat(path, ".resources"), cat("`", name, "` ", why));
+    if (std::ranges::find(out.resources, name) != out.resources.end())
+      return wrong(cat(path, ".resources"), cat("`", name, "` is there twice"));
+    out.resources.push_back(std::move(name));
   }
+  for (const std::string& one : out.resources)
+    for (const std::string& other : out.resources)
+      if (one != other && covers(one, other))
+        return wrong(cat(path, ".resources"), cat("`", other, "` is covered by `", one, "`"));
   if (out.resources.empty()) return wrong(cat(path, ".resources"), "must not be empty");
   const auto& providers = rule["providers"].items();
   for (std::size_t i = 0; i < providers.size(); ++i) {
@@ -62,6 +84,7 @@ Result<Encryption::Rule> Encryption::read_rule(const Value& rule, std::size_t in
     const std::string_view name = provider.members().begin()->key();
     const Value& settings = provider.members().begin()->value;
     if (name == "identity") {
+      if (auto ok = check_members(settings, cat(at, ".identity"), {}); !ok) return fail(ok.error());
       out.keys.push_back({});
       continue;
     }
@@ -105,6 +128,13 @@ Result<Encryption> Encryption::read(std::string_view text) {
   for (const Value& rule : (*config)["resources"].items()) {
     auto read = read_rule(rule, out.rules_.size());
     if (!read) return fail(read.error());
+    // What is covered by an earlier rule would be written as that one says, perhaps in plain text.
+    for (const std::string& resource : read->resources)
+      for (const Rule& earlier : out.rules_)
+        for (const std::string& pattern : earlier.resources)
+          if (covers(pattern, resource))
+            return wrong(cat("resources[", out.rules_.size(), "].resources"),
+                         cat("`", resource, "` is masked by the earlier `", pattern, "`"));
     out.rules_.push_back(std::move(*read));
   }
   if (out.rules_.empty()) return wrong("resources", "must not be empty");

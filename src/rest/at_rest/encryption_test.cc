@@ -116,8 +116,23 @@ TEST(Encryption, AConfigurationThatWouldNotProtectIsRefused) {
            config("{kms: {apiVersion: v2, name: k, endpoint: 'unix:///k.sock'}}"),
            config("{identity: {}, aescbc: {keys: []}}"),
            cat(config(good), "\n---\n", config(good)),
+           // What kube-apiserver refuses, and would lie there in plain text.
+           config(good, "[Secrets]"),
+           config(good, "['*']"),
+           config(good, "['secrets.*']"),
+           config(good, "[events.events.k8s.io]"),
+           config(good, "[secrets, secrets]"),
+           config(good, "['*.', secrets]"),
+           config(cat("{identity: null}, ", good)),
+           config(cat("{identity: x}, ", good)),
+           cat("{kind: EncryptionConfiguration, apiVersion: apiserver.config.k8s.io/v1, "
+               "resources: ",
+               "[{resources: ['*.*'], providers: [{identity: {}}]}, {resources: [secrets], ",
+               "providers: [", good, "]}]}"),
        })
     EXPECT_FALSE(Encryption::read(text)) << text;
+  EXPECT_THAT(read(good, "[secrets.]").seal("secrets", kAt, "x").value(),
+              StartsWith("k8s:enc:aescbc:v1:one:"));
   EXPECT_THAT(
       Encryption::read(config(with_key("secretbox", kSecret16))).error().message,
       HasSubstr("resources[0].providers[0].secretbox.keys: the secret of `one` must be 32"));

@@ -155,8 +155,12 @@ TEST_F(KubernetesEncoding, OwnKindsLieWhereKubernetesDoesNotLook) {
         "/registry/apiregistration.k8s.io/apiservices/v1alpha1.access.cardea.dev",
         "/registry/apiregistration.k8s.io/apiservices/v1alpha1.authorization.k8s.io"}) {
     EXPECT_EQ(place(key), Place::kOwn) << key;
-    EXPECT_EQ(there(key, "as it is"), "as it is");
-    EXPECT_EQ(back(key, "as it is").value(), "as it is");
+    const std::string text = R"({"metadata": {}, "as": "it is"})";
+    EXPECT_EQ(there(key, text), text);
+    EXPECT_EQ(back(key, text).value(), text);
+    const bool is_object = key.starts_with("/registry/");
+    for (const char* damaged : {"", "junk", "[]", R"({"metadata":)"})
+      EXPECT_EQ(back(key, damaged).has_value(), !is_object) << key << damaged;
   }
 }
 

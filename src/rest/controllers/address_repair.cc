@@ -80,7 +80,10 @@ class AddressRepair : public Controller {
     const Value& parent = object["spec"]["parentRef"];
     const std::string service = cat(kServices, parent["namespace"].as_string(), "/",
                                     parent["name"].as_string());
-    if (addresses_in(store().get(service)).contains(*ip)) co_return Result<void>();
+    const store::RecordPtr user = store().get(service);
+    if (addresses_in(user).contains(*ip)) co_return Result<void>();
+    if (user && !parse_stored(*user)["spec"].is_object())
+      co_return fail(internal_error(cat("the service `", service, "` cannot be read")));
     // A kube-apiserver on the same store makes the address before its service.
     if (const auto left = young_for(object); left.count() > 0) {
       enqueue_after(std::move(key), left);

@@ -57,10 +57,12 @@ std::shared_ptr<const schema::PermissionTree> without_map(const catalog::Catalog
 std::optional<json::FieldError> misfit_of(
     const Value& entry, const std::string& at,
     const std::vector<std::pair<const catalog::Resource*,
-                                std::shared_ptr<const schema::PermissionTree>>>& versions) {
+                                std::shared_ptr<const schema::PermissionTree>>>& versions,
+    std::vector<std::string>& warnings) {
   auto added = schema::added_permission(entry, "");
   if (!added) return std::nullopt;  // validation says why
   std::optional<schema::Misfit> absent;
+  std::vector<std::string> lacking;
   bool is_somewhere = false;
   for (const auto& [r, tree] : versions) {
     const schema::Schema& shape = tree->compared() ? *tree->compared() : *r->schema;
@@ -71,8 +73,12 @@ std::optional<json::FieldError> misfit_of(
           entry[wrong->of == schema::Misfit::Of::kField ? "field" : "parameter"],
           cat(wrong->why, " (", r->api_version(), ")"));
     is_somewhere |= !wrong;
+    if (wrong) lacking.push_back(r->api_version());
     if (wrong && !absent) absent = std::move(wrong);
   }
+  if (is_somewhere && absent)
+    warnings.push_back(cat(entry["field"].as_string(), " is not a field of ", join(lacking, ", "),
+                           ": nothing guards there what it stands for"));
   if (is_somewhere || !absent) return std::nullopt;
   return json::invalid(at + ".field", entry["field"], absent->why);
 }
@@ -115,7 +121,7 @@ json::FieldErrors misfits(Call& call, const Value& object, std::string_view name
     if (std::ranges::find(added, entry) == added.end()) continue;
     if (auto taken = conflict_of(*call.catalog, subject, name, entry, at))
       out.push_back(std::move(*taken));
-    else if (auto wrong = misfit_of(entry, at, trees))
+    else if (auto wrong = misfit_of(entry, at, trees, call.warnings))
       out.push_back(std::move(*wrong));
   }
   return out;
@@ -216,9 +222,16 @@ Task<Result<void>> PermissionMapGuard::check(Call& call, WriteAttempt attempt) c
   if (attempt.old && attempt.object["metadata"]["ownerReferences"] !=
                          (*attempt.old)["metadata"]["ownerReferences"])
     removed = entries_beyond(old_spec, nothing, false);
+  // The last finalizer of a map that is being deleted is all that keeps it.
+  if (attempt.old && (*attempt.old)["metadata"].has("deletionTimestamp") &&
+      attempt.object["metadata"]["finalizers"] != (*attempt.old)["metadata"]["finalizers"])
+    removed = entries_beyond(old_spec, nothing, false);
   if (!call.chain->exempts(call.user)) {
     if (!added.empty()) {
-      Result<void> allowed = co_await check_writer(call, attempt.name, Subject(spec), {});
+      // A verb that a set excludes shuts the field for everybody who lacks it: no way to lock
+      // others out, or oneself.
+      Result<void> allowed = co_await check_writer(call, attempt.name, Subject(spec),
+                                                   excluded_verbs_of(call, Subject(spec), added));
       if (!allowed) co_return allowed;
     }
     if (auto excluded = excluded_verbs_of(call, Subject(old_spec), removed); !excluded.empty()) {

@@ -77,6 +77,8 @@ const Value& WatchEvent::previous(const WatchView& v) {
 // What this change is to someone who sees only what their selection matches; empty: nothing.
 std::string_view WatchEvent::type_for(const WatchView& v) {
   bool exists = event_->type == store::EventType::kPut;
+  // What cannot be read is not shown as something else: watchers keep what they know.
+  if (exists && event_->record->value().empty()) return "";
   bool existed = event_->previous != nullptr;
   bool all = v.selection.selects_all();
   bool matches = exists && (all || v.selection.matches(current(v)));

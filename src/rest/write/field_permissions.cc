@@ -238,6 +238,46 @@ Value as_sent(const Value& decoded, const Value& written) {
   return decoded;
 }
 
+// Fields of one object that the server makes from each other: whoever writes one writes both.
+constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
+    {"data", "stringData"},  // of a Secret
+    {"serviceAccountName", "serviceAccount"},
+    {"podCIDR", "podCIDRs"},          // of a Node
+    {"dataSource", "dataSourceRef"},  // of a PersistentVolumeClaim
+    {"clusterIP", "clusterIPs"},      // of a Service
+};
+
+bool has_alias_of(const Value& sent, std::string_view key) {
+  return std::ranges::any_of(kAliases, [&](const auto& pair) {
+    return (key == pair.first && sent.has(pair.second)) ||
+           (key == pair.second && sent.has(pair.first));
+  });
+}
+
+// What a writer sent, with the fields that the server makes of those. `whole` is the same object
+// with all that the server makes.
+Value with_aliases(const Value& sent, const Value& whole) {
+  if (sent.is_object() && whole.is_object()) {
+    std::vector<Member> out;
+    for (const Member& m : sent.members()) {
+      const Value* made = whole.find(m.key());
+      if (!made)
+        out.push_back(m);
+      else
+        out.push_back({m.name, has_alias_of(sent, m.key()) ? *made : with_aliases(m.value, *made)});
+    }
+    for (const Member& m : whole.members())
+      if (!sent.has(m.key()) && has_alias_of(sent, m.key())) out.push_back(m);
+    return Value::object(std::move(out));
+  }
+  if (sent.is_array() && whole.is_array() && sent.size() == whole.size()) {
+    std::vector<Value> items;
+    for (std::size_t i = 0; i < sent.size(); ++i) items.push_back(with_aliases(sent[i], whole[i]));
+    return Value::array(std::move(items));
+  }
+  return sent;
+}
+
 }  // namespace
 
 FieldPermissions::FieldPermissions(const Snapshot<authz::fields::Uncovered>& uncovered,
@@ -327,7 +367,8 @@ schema::NamedFields named_by_scale(const Call& call) {
 // of that.
 Value sent_create(const Call& call) {
   const FieldAccess& known = *call.open.known_fields();
-  Value out = known.sent.is_there() ? known.sent.get() : known.requested;
+  Value out = known.sent.is_there() ? with_aliases(known.sent.get(), known.requested)
+                                    : known.requested;
   Value& meta = out.member("metadata");
   if (meta.is_null()) meta = Value::object();
   if (!meta.has("generateName") && meta["name"].as_string().empty())

@@ -32,12 +32,12 @@ TEST(Steps, TakeEachKindOfWriteToACommit) {
   EXPECT_THAT(steps_of(WriteKind::kCreate),
               ElementsAre("take", "judge new", "own", "own (webhook)", "review", "mutate",
                           "judge mutation", "name", "guard", "allocate", "prepare", "judge storage",
-                          "validate", "warn", "settle", "own again", "commit new"));
+                          "validate", "refuse", "warn", "settle", "own again", "commit new"));
   EXPECT_THAT(steps_of(WriteKind::kUpdate),
               ElementsAre("read", "read (webhook)", "change", "change (webhook)", "judge", "own",
                           "own (webhook)", "review", "mutate", "judge mutation", "guard",
                           "allocate", "prepare", "judge storage", "count generation", "validate",
-                          "warn", "settle", "own again", "commit"));
+                          "refuse", "warn", "settle", "own again", "commit"));
   EXPECT_THAT(steps_of(WriteKind::kDelete),
               ElementsAre("read", "read (webhook)", "check", "guard deletion", "mutate deletion",
                           "settle deletion", "hold", "commit deletion"));

@@ -13,7 +13,7 @@ using json::Value;
 
 namespace {
 
-constexpr std::size_t kLongestField = 512, kLongestExpressionText = 4096;
+constexpr std::size_t kLongestField = 512, kLongestExpressionText = 512;
 
 bool is_field_name(std::string_view name) {
   return !name.empty() && std::ranges::all_of(name, [](char c) {
@@ -80,6 +80,11 @@ class Search {
 
   std::string to_field(const Schema& at, const std::string& name) {
     const Property* property = at.property(name);
+    if (!property && at.preserve_unknown_fields) {
+      found_ = {nullptr, &opaque_schema()};
+      so_far_ += cat(so_far_.empty() ? "" : ".", name);
+      return "";
+    }
     if (!property)
       return absent(so_far_.empty() ? cat("objects have no field `", name, "`")
                                     : cat("`", so_far_, "` has no field `", name, "`"));

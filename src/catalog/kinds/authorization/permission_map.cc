@@ -22,6 +22,16 @@ FieldErrors check_map(const Value& object) {
                                  static_cast<int>(schema::kMostTaggedNodes)));
     return out;
   }
+  // Each is compiled whenever the map changes, and stays in memory.
+  constexpr std::ptrdiff_t kMostExpressions = 8;
+  const auto expressions = std::ranges::count_if(
+      permissions.items(), [](const Value& entry) { return entry.has("parameterExpression"); });
+  if (expressions > kMostExpressions) {
+    out.push_back(json::invalid(
+        at / "permissions", Value(static_cast<std::int64_t>(expressions)),
+        cat("must have no more than ", kMostExpressions, " entries with a parameterExpression")));
+    return out;
+  }
   for (std::size_t i = 0; i < permissions.size(); ++i) {
     const Path entry = (at / "permissions").index(i);
     for (json::FieldError& error : schema::check_added(permissions[i], entry))
