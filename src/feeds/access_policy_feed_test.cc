@@ -14,8 +14,8 @@ using Kind = authz::Decision::Kind;
 class AccessPolicyFeedTest : public testing::Test {
  protected:
   void put(const std::string& key, const std::string& value) {
-    ASSERT_TRUE(
-        store::commit_sync(*store_, {{}, {store::Put{"/registry/access.cardea.dev/" + key, value}}}));
+    ASSERT_TRUE(store::commit_sync(
+        *store_, {{}, {store::Put{"/registry/access.cardea.dev/" + key, value}}}));
   }
   Kind decision_about(std::string_view space) {
     authz::Attributes asked(user_);

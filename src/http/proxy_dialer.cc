@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <vector>
 
 #include "base/strings.h"
 #include "http/lone_call.h"
@@ -75,6 +77,11 @@ class ProxyTunnel final : public AnswerReader,
       call.headers.add("proxy-authorization", proxy_->authorization);
     call_ = LoneCall::open(loop_, is_unix ? unix_dialer : straight, proxy_->tls, std::move(call),
                            {.connect_timeout = kProxyTimeout}, shared_from_this());
+  }
+
+  // Any thread.
+  void close_on_loop() {
+    loop_.post([self = shared_from_this()] { self->close(); });
   }
 
  private:
@@ -241,9 +248,38 @@ Result<Proxy> parse_proxy(std::string_view text, const std::string& server_cas) 
   return out;
 }
 
+// Those that may still be open. Any thread.
+struct ProxyDialer::Tunnels {
+  // False: the dialer is gone, and nothing is opened any more.
+  bool add(const std::shared_ptr<ProxyTunnel>& tunnel) {
+    std::lock_guard lock(mutex);
+    if (is_closed) return false;
+    std::erase_if(open, [](const auto& one) { return one.expired(); });
+    open.push_back(tunnel);
+    return true;
+  }
+  void close() {
+    std::lock_guard lock(mutex);
+    is_closed = true;
+    for (const auto& one : open)
+      if (auto tunnel = one.lock()) tunnel->close_on_loop();
+  }
+
+  std::mutex mutex;
+  bool is_closed = false;
+  std::vector<std::weak_ptr<ProxyTunnel>> open;
+};
+
+ProxyDialer::ProxyDialer(Choose choose)
+    : choose_(std::move(choose)), tunnels_(std::make_shared<Tunnels>()) {}
+
 ProxyDialer::ProxyDialer(Proxy proxy)
-    : choose_([only = std::make_shared<const Proxy>(std::move(proxy))](
-                  const std::string&, std::uint16_t) { return only; }) {}
+    : ProxyDialer([only = std::make_shared<const Proxy>(std::move(proxy))](
+                      const std::string&, std::uint16_t) { return only; }) {}
+
+ProxyDialer::~ProxyDialer() {
+  tunnels_->close();
+}
 
 void ProxyDialer::dial(net::Loop& loop, const std::string& host, std::uint16_t port, Dialed dialed,
                        Admits admits) {
@@ -258,10 +294,10 @@ void ProxyDialer::dial(net::Loop& loop, const std::string& host, std::uint16_t p
     });
   const bool is_v6 = host.find(':') != std::string::npos;
   std::string server = is_v6 ? cat("[", host, "]:", port) : cat(host, ":", port);
-  loop.post([&loop, straight = straight_, proxy = std::move(proxy), server = std::move(server),
-             dialed = std::move(dialed)]() mutable {
-    std::make_shared<ProxyTunnel>(loop, std::move(proxy), std::move(dialed))
-        ->open(*straight, server);
+  loop.post([&loop, straight = straight_, tunnels = tunnels_, proxy = std::move(proxy),
+             server = std::move(server), dialed = std::move(dialed)]() mutable {
+    auto tunnel = std::make_shared<ProxyTunnel>(loop, std::move(proxy), std::move(dialed));
+    if (tunnels->add(tunnel)) tunnel->open(*straight, server);
   });
 }
 

@@ -38,14 +38,17 @@ class ProxyDialer final : public net::Dialer {
   using Choose = std::function<std::shared_ptr<const Proxy>(const std::string& host,
                                                             std::uint16_t port)>;
 
-  explicit ProxyDialer(Choose choose) : choose_(std::move(choose)) {}
+  explicit ProxyDialer(Choose choose);
   explicit ProxyDialer(Proxy proxy);  // for every server
+  ~ProxyDialer() override;            // ends its tunnels, on their loops
 
   void dial(net::Loop& loop, const std::string& host, std::uint16_t port, Dialed dialed,
             Admits admits = {}) override;
 
  private:
+  struct Tunnels;
   const Choose choose_;
+  const std::shared_ptr<Tunnels> tunnels_;
   const std::shared_ptr<net::Dialer> straight_ = std::make_shared<net::Dialer>();
 };
 
