@@ -1,15 +1,17 @@
 """What breaks by itself: a damaged record, a database that is gone, a disk that is full, keys that others can read."""
+import contextlib
 import http.client
 import os
 import shutil
 import sqlite3
+import ssl
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from probe import metric  # noqa: E402
-from server import Cardea, binary, eventually, expect, skip  # noqa: E402
+from server import Cardea, binary, eventually, exchange, expect, skip  # noqa: E402
 from story import Story  # noqa: E402
 
 story = Story("breakage")
@@ -37,17 +39,23 @@ def start_fails(server):
     return ended.stderr.decode()
 
 
+def replaced(server, like, value):
+    """Puts this value into the only record whose key is like that, while the server is stopped; returns the one before."""
+    with contextlib.closing(sqlite3.connect(os.path.join(server.data_dir, "store", "cardea.db"))) as database:
+        before = database.execute("SELECT key, value FROM live WHERE key LIKE ?", (like,)).fetchall()
+        expect(len(before) == 1, f"{like}: {len(before)} records")
+        database.execute("UPDATE live SET value=? WHERE key=?", (value, before[0][0]))
+        database.commit()
+    return before[0][1]
+
+
 @story.chapter
 def a_record_that_cannot_be_read():
     with Cardea() as server:
         for name in ("good", "bad", "other"):
             expect(server.request("POST", CONFIG_MAPS, {"metadata": {"name": name}, "data": {"a": "b"}})[0] == 201, "not created")
         server.stop()
-        database = sqlite3.connect(os.path.join(server.data_dir, "store", "cardea.db"))
-        changed = database.execute("UPDATE live SET value=CAST('{\"kind\":\"Conf' AS BLOB) WHERE key LIKE '%/configmaps/default/bad'").rowcount
-        database.commit()
-        database.close()
-        expect(changed == 1, f"{changed} records were damaged")
+        replaced(server, "%/configmaps/default/bad", b'{"kind":"Conf')
         verify = subprocess.run([binary(), "store", "verify", "--data-dir", server.data_dir], capture_output=True, text=True, timeout=60)
         expect(verify.returncode == 1 and "/configmaps/default/bad: " in verify.stdout and "1 damaged" in verify.stdout,
                f"store verify: {verify.returncode} {verify.stdout} {verify.stderr}")
@@ -68,6 +76,58 @@ def a_record_that_cannot_be_read():
         expect("good" in names and "other" in names and "bad" not in names, f"the list has {names}")
         expect(server.request("DELETE", CONFIG_MAPS + "/good")[0] == 200, "another object cannot be deleted")
         expect(server.request("GET", "/readyz")[0] == 200, "the server is not ready")
+
+
+def as_bob(server, method, path, body):
+    context = ssl.create_default_context(cafile=os.path.join(server.data_dir, "ca.crt"))
+    with contextlib.closing(http.client.HTTPSConnection("127.0.0.1", server.port, timeout=60, context=context)) as connection:
+        return exchange(connection, method, path, body, {"Authorization": "Bearer token-bob"})
+
+
+@story.chapter
+def policy_that_cannot_be_read_refuses():
+    """Whatever a damaged record of policy forbade stays forbidden after a restart; administrators can mend it."""
+    registration = "/apis/admissionregistration.k8s.io/v1"
+    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["secrets"]}]
+    matches = {"resourceRules": rules}
+    hook = {"name": "a.example.com", "clientConfig": {"url": "https://127.0.0.1:1/"}, "sideEffects": "None", "admissionReviewVersions": ["v1"], "rules": rules}
+    bound = {"policyName": "p", "matchResources": {"resourceRules": [{**rules[0], "resources": ["configmaps"]}]}}
+    objects = [
+        ("/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies", "clusteraccesspolicies", {"metadata": {"name": "p"}, "spec": {
+            "effect": "Deny", "subjects": [{"kind": "User", "name": "eve"}], "rules": [{"verbs": ["create"], "apiGroups": [""], "resources": ["secrets"]}]}}),
+        (registration + "/validatingwebhookconfigurations", "validatingwebhookconfigurations", {"metadata": {"name": "p"}, "webhooks": [hook]}),
+        (registration + "/mutatingwebhookconfigurations", "mutatingwebhookconfigurations", {"metadata": {"name": "p"}, "webhooks": [hook]}),
+        (registration + "/validatingadmissionpolicies", "validatingadmissionpolicies", {"metadata": {"name": "p"}, "spec": {
+            "matchConstraints": {"resourceRules": [{**rules[0], "resources": ["configmaps"]}]}, "validations": [{"expression": "true"}]}}),
+        (registration + "/validatingadmissionpolicybindings", "validatingadmissionpolicybindings", {"metadata": {"name": "p"}, "spec": {**bound, "validationActions": ["Deny"]}}),
+        (registration + "/mutatingadmissionpolicies", "mutatingadmissionpolicies", {"metadata": {"name": "p"}, "spec": {
+            "reinvocationPolicy": "Never", "matchConstraints": matches, "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": "[JSONPatch{op: 'test', path: '/kind', value: 'Secret'}]"}}]}}),
+        (registration + "/mutatingadmissionpolicybindings", "mutatingadmissionpolicybindings", {"metadata": {"name": "p"}, "spec": bound}),
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        tokens = os.path.join(folder, "tokens")
+        with open(tokens, "w") as file:
+            file.write("token-bob,bob,bob\n")
+        with Cardea(f"--token-auth-file={tokens}") as server:
+            binding = {"metadata": {"name": "bob"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+                       "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "bob"}]}
+            expect(server.request("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding)[0] == 201, "the binding of bob")
+            for path, _, body in objects:
+                status, _, said = server.request("POST", path, body)
+                expect(status == 201, f"{path}: {status} {said}")
+            expect(as_bob(server, "POST", CONFIG_MAPS, {"metadata": {"generateName": "a"}})[0] == 201, "bob, before")
+            for path, resource, body in objects:
+                server.stop()
+                sound = replaced(server, f"%/{resource}/p", b"junk")
+                server.start()
+                status, _, said = as_bob(server, "POST", CONFIG_MAPS, {"metadata": {"generateName": "a"}})
+                expect(status in (403, 422, 500), f"{resource} cannot be read, and bob writes: {status} {said}")
+                status, _, said = server.request("POST", CONFIG_MAPS, {"metadata": {"generateName": "a"}})
+                expect(status == 201, f"{resource} cannot be read, and administrators are kept out: {status} {said}")
+                server.stop()
+                replaced(server, f"%/{resource}/p", sound)
+                server.start()
+                expect(as_bob(server, "POST", CONFIG_MAPS, {"metadata": {"generateName": "a"}})[0] == 201, f"bob, when {resource} is mended")
 
 
 @story.chapter

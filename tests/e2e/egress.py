@@ -233,7 +233,7 @@ def the_example_of_the_page_leads_through_tls_and_a_unix_socket(folder, hooks, i
     with Proxy(folder, tls=certificate(folder, "proxy", ["IP:127.0.0.1"])) as outside, Proxy(path=path) as inside:
         with open(os.path.join(os.path.dirname(__file__), "../../docs/egress.md")) as page:
             example = re.search(r"```yaml\n(.*?)```", page.read(), re.S)[1]
-        for before, after in (("/run/konnectivity/proxy.sock", path), ("proxy.example.com:8131", f"127.0.0.1:{outside.port}"),
+        for before, after in (("/run/konnectivity/proxy.sock", path), ("egress.example.com:8131", f"127.0.0.1:{outside.port}"),
                               ("/etc/cardea/proxy-ca.crt", os.path.join(folder, "ca.crt")), ("/etc/cardea/proxy-client.crt", client[0]), ("/etc/cardea/proxy-client.key", client[1])):
             expect(before in example, f"{before} is not in the example")
             example = example.replace(before, after)

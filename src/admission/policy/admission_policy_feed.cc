@@ -1,5 +1,6 @@
 #include "admission/policy/admission_policy_feed.h"
 
+#include "admission/unreadable.h"
 #include "base/strings.h"
 #include "json/parse.h"
 
@@ -9,23 +10,31 @@ using json::Value;
 
 namespace {
 
-// In place of a policy that nobody can read: where it is bound, it refuses, but for
-// administrators, who can mend it.
-Value failing_policy() {
-  const auto all = [] { return Value::array({"*"}); };
-  Value rule = Value::object({{"operations", all()},
-                              {"apiGroups", all()},
-                              {"apiVersions", all()},
-                              {"resources", Value::array({"*/*"})},
-                              {"scope", "*"}});
-  Value clients = Value::object(
-      {{"name", "clients"}, {"expression", "!('system:masters' in request.userInfo.groups)"}});
-  Value no = Value::object({{"expression", "false"}, {"message", "the policy cannot be read"}});
-  return Value::object(
+// No policy can have this name. Bindings that nobody can read are taken as bindings of it.
+constexpr std::string_view kUnreadable = "(unreadable)";
+
+// In place of a policy that nobody can read: where it is bound, it refuses. A mutation that cannot
+// be compiled fails.
+Value failing_policy(bool is_mutating) {
+  Value out = Value::object(
       {{"failurePolicy", "Fail"},
-       {"matchConstraints", Value::object({{"resourceRules", Value::array({std::move(rule)})}})},
-       {"matchConditions", Value::array({std::move(clients)})},
-       {"validations", Value::array({std::move(no)})}});
+       {"reinvocationPolicy", "Never"},
+       {"matchConstraints", Value::object({{"resourceRules", rules_for_everything()}})},
+       {"matchConditions", unless_administrator()}});
+  if (is_mutating)
+    out.set("mutations", Value::array({Value::object(
+                             {{"patchType", "JSONPatch"},
+                              {"jsonPatch", Value::object({{"expression", "unreadable"}})}})}));
+  else
+    out.set(
+        "validations",
+        Value::array({Value::object({{"expression", "false"}, {"message", "it cannot be read"}})}));
+  return out;
+}
+
+Value failing_binding() {
+  return Value::object(
+      {{"policyName", kUnreadable}, {"validationActions", Value::array({"Deny"})}});
 }
 
 }  // namespace
@@ -47,7 +56,13 @@ store::Folded AdmissionPolicyFold::change(std::string_view key, const store::Rec
   // What it said when it could be read still holds.
   if (!is_readable && (is_binding ? bindings_.contains(name) : policies_.contains(name)))
     return store::Folded::kUnreadable;
-  const Value spec = is_readable ? (*object)["spec"] : is_binding ? Value() : failing_policy();
+  if (!is_readable && is_binding) {
+    const Value failing = failing_policy(is_mutating_);
+    change_policy(std::string(kUnreadable), &failing);
+  }
+  const Value spec = is_readable  ? (*object)["spec"]
+                     : is_binding ? failing_binding()
+                                  : failing_policy(is_mutating_);
   const Value* now = after ? &spec : nullptr;
   const bool is_changed = is_binding ? change_binding(name, now) : change_policy(name, now);
   if (!is_readable) return store::Folded::kUnreadable;

@@ -1,5 +1,6 @@
 #include "admission/webhook/webhook_feed.h"
 
+#include "admission/unreadable.h"
 #include "base/strings.h"
 #include "json/parse.h"
 
@@ -12,14 +13,6 @@ namespace {
 // In place of a configuration that nobody can read: every request fails, but for those of
 // administrators, who can mend it. Webhooks are not asked about configurations of webhooks.
 Value failing_webhooks() {
-  const auto all = [] { return Value::array({"*"}); };
-  Value rule = Value::object({{"operations", all()},
-                              {"apiGroups", all()},
-                              {"apiVersions", all()},
-                              {"resources", Value::array({"*/*"})},
-                              {"scope", "*"}});
-  Value clients = Value::object(
-      {{"name", "clients"}, {"expression", "!('system:masters' in request.userInfo.groups)"}});
   return Value::array({Value::object({{"name", "this.configuration.cannot.be.read"},
                                       {"failurePolicy", "Fail"},
                                       {"matchPolicy", "Equivalent"},
@@ -27,8 +20,8 @@ Value failing_webhooks() {
                                       {"timeoutSeconds", 1},
                                       {"admissionReviewVersions", Value::array({"v1"})},
                                       {"clientConfig", Value::object({{"url", "unreadable"}})},
-                                      {"rules", Value::array({std::move(rule)})},
-                                      {"matchConditions", Value::array({std::move(clients)})}})});
+                                      {"rules", rules_for_everything()},
+                                      {"matchConditions", unless_administrator()}})});
 }
 
 }  // namespace
