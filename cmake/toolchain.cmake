@@ -9,8 +9,19 @@ if(MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
-# What the loader has resolved can no longer be written to, and no stack holds code.
+# What the loader has resolved can no longer be written to, and no stack holds code. A smashed stack, a call of the C
+# library beyond a buffer it knows, and a jump to where no function begins end the program.
 add_link_options(-Wl,-z,relro,-z,now,-z,noexecstack)
+add_compile_options(-fstack-protector-strong -fstack-clash-protection)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+  add_compile_options(-fcf-protection=full)
+  add_link_options(-Wl,-z,ibt,-z,shstk)
+elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
+  add_compile_options(-mbranch-protection=standard)
+endif()
+if(NOT CARDEA_SANITIZE)  # sanitizers check these calls themselves
+  add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)
