@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/authn_command.h"
+#include "app/backup_command.h"
 #include "app/can_i_command.h"
 #include "app/cel_command.h"
 #include "app/command_line.h"
@@ -57,8 +58,11 @@ constexpr Command kCommands[] = {
      policy_check_command},
     {"policy migrate", "prints what policy documents mean as RBAC objects and access policies",
      policy_migrate_command},
+    {"store backup", "writes all objects of a server to a file", store_backup_command},
+    {"store restore", "makes a server's store from a backup", store_restore_command},
     {"store copy", "copies all objects from one store to another", store_copy_command},
-    {"store verify", "looks for damage in a server's database", store_verify_command},
+    {"store verify", "looks for damage in a server's database, or in a backup",
+     store_verify_command},
     {"completion", "prints a script for your shell", completion_command},
     {"version", "prints the version", version_command},
 };

@@ -1,5 +1,6 @@
 #include "app/kube_client.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <future>
 
@@ -56,6 +57,46 @@ Target target_of(const Value& entry, std::string_view group, std::string_view ve
           .namespaced = entry["namespaced"].as_bool()};
 }
 
+// What an answer says that is none of those that were hoped for.
+Error refusal_of(int status, const std::string& body) {
+  auto document = json::parse(body);
+  std::string_view said = document ? (*document)["message"].as_string() : "";
+  return internal_error(
+      cat("the server answered with status ", status, said.empty() ? "" : ": ", said));
+}
+
+class Download : public http::AnswerReader {
+ public:
+  explicit Download(KubeClient::Take take) : take_(std::move(take)) {}
+  std::future<Result<void>> end() { return end_.get_future(); }
+
+  void on_head(int status, const http::Headers&) override { status_ = status; }
+  bool on_data(std::string_view bytes) override {
+    if (status_ != 200) {
+      constexpr std::size_t kMostText = 64u << 10;
+      said_ += bytes.substr(0, kMostText - std::min(kMostText, said_.size()));
+    } else if (!is_over_) {
+      if (auto ok = take_(bytes); !ok) finish(fail(ok.error()));
+    }
+    return !is_over_;
+  }
+  void on_end(const http::Headers&) override {
+    finish(status_ == 200 ? Result<void>() : fail(refusal_of(status_, said_)));
+  }
+  void on_failure(const Error& error) override { finish(fail(error)); }
+
+ private:
+  void finish(Result<void> how) {
+    if (!std::exchange(is_over_, true)) end_.set_value(std::move(how));
+  }
+
+  const KubeClient::Take take_;
+  int status_ = 0;
+  std::string said_;
+  bool is_over_ = false;
+  std::promise<Result<void>> end_;
+};
+
 }  // namespace
 
 void declare_server(CommandLine& line, ServerChoice& choice) {
@@ -110,15 +151,20 @@ KubeClient::KubeClient(upstream::Endpoint upstream, std::shared_ptr<const net::T
   while (base_.ends_with('/')) base_.pop_back();
 }
 
-Result<Value> KubeClient::call(std::string method, const std::string& path, const Value* body) {
+http::Call KubeClient::make_call(std::string method, const std::string& path) const {
   http::Call call{
       .method = std::move(method), .url = base_ + path, .timeout = std::chrono::seconds(30)};
-  if (body) call.body = json::print(*body);
   call.headers.add("content-type", "application/json");
   call.headers.add("accept", "application/json");
   call.headers.add("user-agent", "cardea");
   upstream::address(call, upstream_, upstream_.token);
   for (const auto& header : for_user_) call.headers.add(header.name, header.value);
+  return call;
+}
+
+Result<Value> KubeClient::call(std::string method, const std::string& path, const Value* body) {
+  http::Call call = make_call(std::move(method), path);
+  if (body) call.body = json::print(*body);
   std::promise<Result<http::Answer>> promise;
   client_.send(std::move(call),
                [&promise](Result<http::Answer> a) { promise.set_value(std::move(a)); });
@@ -126,9 +172,18 @@ Result<Value> KubeClient::call(std::string method, const std::string& path, cons
   if (!answer) return fail(answer.error());
   auto document = json::parse(answer->body);
   if (answer->status >= 200 && answer->status < 300 && document) return document;
-  std::string_view said = document ? (*document)["message"].as_string() : "";
-  return fail(internal_error(
-      cat("the server answered with status ", answer->status, said.empty() ? "" : ": ", said)));
+  return fail(refusal_of(answer->status, answer->body));
+}
+
+Result<void> KubeClient::download(std::string method, const std::string& path, Take take) {
+  http::Call call = make_call(std::move(method), path);
+  call.is_whole = true;
+  auto reader = std::make_shared<Download>(std::move(take));
+  std::future<Result<void>> end = reader->end();
+  std::shared_ptr<http::OpenCall> open = client_.open(std::move(call), std::move(reader));
+  Result<void> ended = end.get();
+  if (!ended) open->cancel();
+  return ended;
 }
 
 Result<Value> KubeClient::review(std::string_view group_version, std::string_view kind,

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -41,6 +42,11 @@ class KubeClient {
   Result<json::Value> call(std::string method, const std::string& path,
                            const json::Value* body = nullptr);
 
+  // Hands the bytes of an answer to `take` as they come, however many; an error of `take` ends the
+  // call. The answer was whole when this returns without an error.
+  using Take = std::function<Result<void>(std::string_view)>;
+  Result<void> download(std::string method, const std::string& path, Take take);
+
   // The same with a review: the document that the server answers.
   Result<json::Value> review(std::string_view group_version, std::string_view kind,
                              json::Value spec);
@@ -52,6 +58,7 @@ class KubeClient {
   }
 
  private:
+  http::Call make_call(std::string method, const std::string& path) const;
   KubeClient(upstream::Endpoint upstream, std::shared_ptr<const net::TlsClient> tls,
              std::unique_ptr<net::Dialer> dialer, const ServerChoice& choice);
 

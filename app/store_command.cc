@@ -5,12 +5,14 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "app/backup_file.h"
 #include "app/command_line.h"
 #include "app/storage.h"
 #include "base/strings.h"
 #include "rest/at_rest/kubernetes_encoding.h"
 #include "rest/controllers/controllers.h"
 #include "rest/unreadable_records.h"
+#include "store/backup.h"
 #include "store/copy.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -52,6 +54,26 @@ Result<void> check_readable(const store::Store& source) {
   for (const store::RecordPtr& record : all->records)
     if (record->value().empty()) return fail(rest::unreadable(record->key()));
   return {};
+}
+
+Result<store::Checked> verify_backup(const std::string& path) {
+  auto file = FileParts::open(path);
+  if (!file) return fail(file.error());
+  store::Checked out;
+  store::BackupDecoder decoder([&](const store::BackupRecord& record) -> Result<void> {
+    ++out.records;
+    if (std::string flaw = rest::flaw_of_stored(record.value); !flaw.empty())
+      out.damages.push_back({std::string(record.key), std::move(flaw)});
+    return {};
+  });
+  for (;;) {
+    auto part = file->next();
+    if (!part) return fail(part.error());
+    if (part->empty()) break;
+    if (auto ok = decoder.add(*part); !ok) return fail(ok.error());
+  }
+  if (auto facts = decoder.finish(); !facts) return fail(facts.error());
+  return out;
 }
 
 // One line that is written over on a terminal, else one for every hundred thousand records.
@@ -110,16 +132,17 @@ int store_copy_command(int argc, char** argv) {
 
 int store_verify_command(int argc, char** argv) {
   CommandLine line({"store verify",
-                    "Reads the database of a server that is stopped, all of it, and prints what is "
-                    "damaged: one line for each record that cannot be read. The exit status is 1 "
-                    "then.",
-                    {}});
-  std::string data_dir = "data";
+                    "Reads the database of a server that is stopped, or a backup, all of it, and "
+                    "prints one line "
+                    "for each record that cannot be read. The exit status is 1 then.",
+                    {"store verify [--data-dir DIR | --backup FILE]"}});
+  std::string data_dir = "data", backup;
   line.value("--data-dir", data_dir, "DIR", "the server's folder (default: data)");
+  line.value("--backup", backup, "FILE", "a backup, instead of a folder");
   if (auto status = line.read(argc, argv)) return *status;
-  const std::string folder = store_folder(data_dir);
-  auto checked = store::verify_sqlite_store(
-      folder, [](std::string_view value) { return rest::flaw_of_stored(value); });
+  auto checked = backup.empty()
+                     ? store::verify_sqlite_store(store_folder(data_dir), rest::flaw_of_stored)
+                     : verify_backup(backup);
   if (!checked) {
     std::fprintf(stderr, "cardea store verify: %s\n", checked.error().message.c_str());
     return 1;

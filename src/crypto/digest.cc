@@ -36,6 +36,29 @@ std::string sha512(std::string_view bytes) {
   return digest(bytes, EVP_sha512());
 }
 
+struct Sha256::State {
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  ~State() { EVP_MD_CTX_free(context); }
+};
+
+Sha256::Sha256() : state_(std::make_unique<State>()) {
+  CARDEA_CHECK(EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) == 1);
+}
+Sha256::~Sha256() = default;
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256& Sha256::operator=(Sha256&&) noexcept = default;
+
+void Sha256::add(std::string_view bytes) {
+  CARDEA_CHECK(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()) == 1);
+}
+
+std::string Sha256::finish() {
+  unsigned char out[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  CARDEA_CHECK(EVP_DigestFinal_ex(state_->context, out, &size) == 1);
+  return {reinterpret_cast<const char*>(out), size};
+}
+
 std::string hmac_sha256(std::string_view key, std::string_view bytes) {
   unsigned char out[EVP_MAX_MD_SIZE];
   unsigned int size = 0;

@@ -9,6 +9,7 @@
 #include "http/websocket.h"
 #include "net/watchdog.h"
 #include "rest/aggregation/forward.h"
+#include "rest/backups.h"
 #include "rest/bridge/bridge.h"
 #include "rest/catalog_holder.h"
 #include "rest/freshness.h"
@@ -418,6 +419,17 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange,
       answer = fail(confirmed.error());
     witness.respond(std::move(answer), journey, call.info);
     if (deadline) deadline->timer.cancel();
+  } else if (services_.backups && Backups::serves(info)) {
+    // It takes as long as the client reads.
+    if (deadline) deadline->timer.cancel();
+    Call call = make_call(exchange, journey, witness.frame, witness.trail());
+    witness.user = &call.user;
+    Result<Answer> answer = co_await services_.backups->serve(call);
+    witness.saw(call);
+    if (answer && answer->is_streaming)
+      witness.streams(journey, call, answer->status);
+    else
+      witness.respond(std::move(answer), journey, call.info);
   } else if (!info.is_resource_request) {
     bool moved = co_await move_to(lane_for(info), *exchange, stay, deadline, witness, journey);
     (void)moved;

@@ -9,6 +9,7 @@
 #include "feeds/permission_map_feed.h"
 #include "feeds/uncovered_feed.h"
 #include "rest/aggregation/aggregator.h"
+#include "rest/backups.h"
 #include "rest/boot/built_in_authorizers.h"
 #include "rest/call.h"
 #include "rest/catalog_holder.h"
@@ -101,6 +102,7 @@ class ApiServer {
   ~ApiServer() {
     stop();
     heavy_lanes_.stop();
+    backups_.stop();
   }
   ApiServer(const ApiServer&) = delete;
   ApiServer& operator=(const ApiServer&) = delete;
@@ -157,6 +159,7 @@ class ApiServer {
   UnreadableRecords unreadable_;
   HeavyLanes heavy_lanes_;
   net::Loops loops_;
+  Backups backups_;
   OpenStreams open_streams_;
   std::unique_ptr<fairness::Gate> gate_;
   std::unique_ptr<fairness::RulesFeed> flow_rules_;

@@ -5,12 +5,10 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "store/sqlite/tables.h"
 
 namespace cardea::store {
 namespace {
-
-constexpr std::int64_t kApplication = 0x43415244;  // "CARD", in the file's header
-constexpr std::int64_t kFormat = 1;
 
 std::uint32_t row_size(const Record& record) {
   return static_cast<std::uint32_t>(record.key().size() + record.value().size() + 24);
@@ -58,7 +56,7 @@ Result<void> SqliteJournal::connect() {
       "PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-8192;"
       "PRAGMA secure_delete=OFF; PRAGMA temp_store=MEMORY");
   if (!ready) return ready;
-  if (auto made = create_tables(); !made) return made;
+  if (auto made = prepare_tables(*database_, path_); !made) return made;
   sqlite3_wal_hook(
       database_->raw(),
       [](void* self, sqlite3*, const char*, int frames) {
@@ -95,39 +93,6 @@ Result<void> SqliteJournal::connect() {
     auto prepared = database_->prepare(text);
     if (!prepared) return fail(std::move(prepared.error()));
     *statement = std::move(*prepared);
-  }
-  return {};
-}
-
-Result<void> SqliteJournal::create_tables() {
-  auto application = database_->query("PRAGMA application_id");
-  if (!application) return fail(std::move(application.error()));
-  auto format = database_->query("PRAGMA user_version");
-  if (!format) return fail(std::move(format.error()));
-  auto tables = database_->query("SELECT count(*) FROM sqlite_schema");
-  if (!tables) return fail(std::move(tables.error()));
-  if (*tables == 0) {
-    return database_->run(
-        cat("BEGIN IMMEDIATE;"
-            "CREATE TABLE live(id INTEGER PRIMARY KEY, key TEXT NOT NULL,"
-            " create_revision INTEGER NOT NULL, mod_revision INTEGER NOT NULL,"
-            " version INTEGER NOT NULL, value BLOB NOT NULL);"
-            "CREATE TABLE history(id INTEGER PRIMARY KEY, until INTEGER NOT NULL,"
-            " deleted INTEGER NOT NULL, key TEXT NOT NULL,"
-            " create_revision INTEGER NOT NULL, mod_revision INTEGER NOT NULL,"
-            " version INTEGER NOT NULL, value BLOB NOT NULL);"
-            "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
-            "CREATE TABLE marks(revision INTEGER PRIMARY KEY, seconds INTEGER NOT NULL);"
-            "PRAGMA application_id=",
-            kApplication, ";PRAGMA user_version=", kFormat, ";COMMIT")
-            .c_str());
-  }
-  if (*application != kApplication) {
-    return fail(internal_error(cat("`", path_, "` is not a database of Cardea")));
-  }
-  if (*format != kFormat) {
-    return fail(internal_error(
-        cat("`", path_, "` has format ", *format, "; this version reads format ", kFormat)));
   }
   return {};
 }

@@ -46,7 +46,6 @@ class SqliteJournal : public Journal {
       : lock_(std::move(lock)), path_(std::move(path)), vfs_(std::move(vfs)) {}
 
   Result<void> connect();
-  Result<void> create_tables();
   Result<void> load_live(Remembered& into);
   Result<void> load_history(Remembered& into);
 
