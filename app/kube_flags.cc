@@ -45,8 +45,6 @@ constexpr Row kRows[] = {
     {"--storage-media-type", kText, kAccepted,
      "objects are JSON in --data-dir; in etcd they are as kube-apiserver writes them", ""},
     {"--storage-initialization-timeout", kText, kAccepted, "the store opens at once", "1m0s 1m"},
-    {"--encryption-provider-config-automatic-reload", kSwitch, kAccepted,
-     "--encryption-provider-config is read once, at the start", "false"},
     {"--watch-cache", kSwitch, kAccepted, "reads and watches are always served from memory",
      "true"},
     {"--watch-cache-sizes", kText, kAccepted, "the store decides how much history it keeps", ""},

@@ -27,6 +27,7 @@ constexpr std::string_view kSwitches[] = {"--aggregator-reject-forwarding-redire
                                           "--enable-aggregator-routing",
                                           "--enable-bootstrap-token-auth",
                                           "--enable-priority-and-fairness",
+                                          "--encryption-provider-config-automatic-reload",
                                           "--service-account-extend-token-expiration",
                                           "--service-account-lookup"};
 

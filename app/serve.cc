@@ -73,6 +73,7 @@ struct Ground {
 
   SystemClock clock;
   const Log log;
+  std::shared_ptr<rest::CurrentEncryption> encryption;  // null: none is configured
   std::unique_ptr<store::Store> store;
   DataDirectory data;
   SystemRandom random;
@@ -176,9 +177,10 @@ Result<void> open_ground(ServeOptions& o, const std::string& service_address, Gr
   if (made) return fail(internal_error(cat("cannot make `", o.data_dir, "`: ", made.message())));
   if (o.storage.is_etcd())
     g.log.write(LogLevel::kInfo, cat("objects are in etcd: ", join(o.storage.etcd_servers, ",")));
-  auto store = o.storage.is_etcd()
-                   ? open_etcd(o.storage, o.event_ttl, g.log.lines(LogLevel::kWarning))
-                   : open_store(o.data_dir);
+  const Notice notice = g.log.lines(LogLevel::kWarning);
+  if (auto ok = take(open_encryption(o.storage, notice, &g.files), g.encryption); !ok) return ok;
+  auto store = o.storage.is_etcd() ? open_etcd(o.storage, o.event_ttl, g.encryption, notice)
+                                   : open_store(o.data_dir);
   if (auto ok = take(std::move(store), g.store); !ok) return ok;
   if (store::is_half_copied(*g.store))
     return fail(bad_request(
@@ -261,6 +263,10 @@ Result<std::unique_ptr<rest::ApiServer>> make_api_server(const ServeOptions& o, 
        .traces = g.traces.get(),
        .more_metrics = [&m = *g.authentication.jwt.metrics](MetricPrinter& out) { m.print(out); },
        .log = &g.log});
+  // As kube-apiserver calls it.
+  if (server && g.encryption)
+    (*server)->health().add("kms-providers", rest::Health::Of::kReadiness,
+                            [e = g.encryption] { return e->get()->trouble(); });
   if (server)
     for (const std::string& warning : (*server)->warnings())
       g.log.write(LogLevel::kWarning, warning);

@@ -43,7 +43,10 @@ void declare_storage(CLI::App& app, StorageFlags& f) {
   text(
       "--encryption-provider-config", f.encryption, "FILE",
       "which resources are encrypted in etcd, and with which keys: an EncryptionConfiguration with "
-      "the providers aesgcm, aescbc, secretbox and identity");
+      "the providers kms (v2), aesgcm, aescbc, secretbox and identity");
+  app.add_flag("--encryption-provider-config-automatic-reload", f.reloads_encryption,
+               "reads that file again when it changes")
+      ->group(kGroup);
   text("--etcd-compaction-interval", f.compaction, "DURATION",
        "how often one of all servers lets etcd forget old history; 0: never (default: 5m0s)");
   text("--etcd-healthcheck-timeout", f.health, "DURATION",
@@ -72,6 +75,10 @@ Result<StorageOptions> read_storage(const StorageFlags& f) {
   if (f.certificate_file.empty() != f.key_file.empty())
     return wrong("--etcd-certfile and --etcd-keyfile need each other");
   out.encryption_config = f.encryption;
+  out.reloads_encryption = f.reloads_encryption;
+  if (f.reloads_encryption && f.encryption.empty())
+    return wrong(
+        "--encryption-provider-config-automatic-reload needs --encryption-provider-config");
   if (!f.encryption.empty() && out.etcd_servers.empty())
     return wrong(
         "--encryption-provider-config is refused: the store of --data-dir does not encrypt "

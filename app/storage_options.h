@@ -17,6 +17,7 @@ struct StorageOptions {
   std::string etcd_prefix;
   std::string etcd_ca_file, etcd_certificate_file, etcd_key_file;
   std::string encryption_config;  // a file; empty: nothing is encrypted
+  bool reloads_encryption = false;
   std::chrono::milliseconds etcd_compaction_interval{300'000};  // 0: never
   std::chrono::milliseconds etcd_health_timeout{2'000};
   // Beyond this age nothing that was read from etcd is a ground for allowing anything.
@@ -30,6 +31,7 @@ struct StorageFlags {
   std::vector<std::string> servers;
   std::string prefix = "/registry", ca_file, certificate_file, key_file, encryption,
               compaction = "5m0s", health = "2s", staleness = "1s";
+  bool reloads_encryption = false;
 };
 
 void declare_storage(CLI::App& app, StorageFlags& flags);

@@ -43,8 +43,10 @@ Result<std::unique_ptr<store::Store>> open_side(const std::string& where, Storag
   auto options = read_storage(flags);
   if (!options) return fail(options.error());
   options->etcd_compaction_interval = std::chrono::milliseconds(0);
-  return open_etcd(*options, std::chrono::hours(1),
-                   [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
+  const Notice notice = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  auto encryption = open_encryption(*options, notice, nullptr);
+  if (!encryption) return fail(encryption.error());
+  return open_etcd(*options, std::chrono::hours(1), std::move(*encryption), notice);
 }
 
 // What the source cannot read would be lost in the copy, such as Secrets without their keys.

@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +13,7 @@
 #include "http/lone_call.h"
 #include "http/output.h"
 #include "http/url.h"
+#include "net/unix_dialer.h"
 
 namespace cardea::http {
 namespace {
@@ -27,32 +27,6 @@ Error unreachable(const Proxy& proxy, std::string_view why) {
   return Error::of(Reason::kServiceUnavailable, cat("proxy `", proxy.name(), "`: ", why));
 }
 
-// Connects to one Unix socket, whatever it is asked for.
-class UnixDialer final : public net::Dialer {
- public:
-  explicit UnixDialer(std::string path) : path_(std::move(path)) {}
-
-  void dial(net::Loop& loop, const std::string&, std::uint16_t, Dialed dialed, Admits) override {
-    loop.post(
-        [dialed = std::move(dialed), socket = connect()]() mutable { dialed(std::move(socket)); });
-  }
-
- private:
-  Result<net::Socket> connect() const {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path_.size() >= sizeof address.sun_path) return fail(bad_request("the path is too long"));
-    std::memcpy(address.sun_path, path_.data(), path_.size());
-    net::Socket socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (socket.is_open() &&
-        ::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
-      return socket;
-    return fail(Error::of(Reason::kServiceUnavailable, lower(std::strerror(errno))));
-  }
-
-  const std::string path_;
-};
-
 // One connection through a proxy: first the question, then bytes both ways between the proxy and
 // our end of the pair. Loop thread only; it lives until one side is gone or both have ended.
 class ProxyTunnel final : public AnswerReader,
@@ -63,7 +37,7 @@ class ProxyTunnel final : public AnswerReader,
       : loop_(loop), proxy_(std::move(proxy)), dialed_(std::move(dialed)) {}
 
   void open(net::Dialer& straight, const std::string& server) {
-    UnixDialer unix_dialer(proxy_->unix_socket);
+    net::UnixDialer unix_dialer(proxy_->unix_socket);
     const bool is_unix = !proxy_->unix_socket.empty();
     Call call{
         .method = "CONNECT",

@@ -50,7 +50,8 @@ class Record {
   // Keeps `value` unless another thread was first. Returns the one that was kept.
   const Derived* derive(std::unique_ptr<const Derived> value) const;
 
-  // The engine's own note of where the record lies. Belongs to the engine's writer thread.
+  // The engine's own note: where the record lies, or how it is sealed there. Belongs to the
+  // engine's writer thread.
   mutable std::int64_t place = 0;
 
  private:

@@ -161,6 +161,10 @@ class Store {
   // EtcdOptions::guarded was created or changed by whomever.
   virtual Revision marked_revision() const { return 0; }
 
+  // Whether a record should be written again though nothing of it changes: it lies encrypted with a
+  // key that is not the one of today.
+  virtual bool is_stale(const Record&) const { return false; }
+
   // `done` runs when current_revision() has come to `revision`. Error: kTimeout with the cause
   // `ResourceVersionTooLarge` when it does not in time.
   virtual void reach(Revision revision, Refreshed done);

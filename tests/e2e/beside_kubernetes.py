@@ -555,7 +555,7 @@ def a_configuration_that_does_not_protect_stops_the_start():
     with tempfile.TemporaryDirectory() as folder:
         for text, why in (("kind: EncryptionConfiguration", "must be an EncryptionConfiguration of"),
                           (json.dumps({"kind": "EncryptionConfiguration", "apiVersion": "apiserver.config.k8s.io/v1", "resources": [
-                              {"resources": ["secrets"], "providers": [{"kms": {"apiVersion": "v2", "name": "k", "endpoint": "unix:///k.sock"}}]}]}), "`kms` is not supported")):
+                              {"resources": ["secrets"], "providers": [{"kms": {"apiVersion": "v1", "name": "k", "endpoint": "unix:///k.sock"}}]}]}), "kms.apiVersion: must be v2")):
             with open(f"{folder}/e.yaml", "w") as out:
                 out.write(text)
             done = subprocess.run([binary(), "serve", "--data-dir", f"{folder}/data", "--etcd-servers=http://127.0.0.1:1", f"--encryption-provider-config={folder}/e.yaml"],

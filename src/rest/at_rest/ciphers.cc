@@ -4,6 +4,7 @@
 #include <sodium.h>
 
 #include "base/result.h"
+#include "crypto/digest.h"
 #include "crypto/freed.h"
 
 namespace cardea::rest {
@@ -11,7 +12,7 @@ namespace {
 
 using CipherPtr = std::unique_ptr<EVP_CIPHER_CTX, crypto::Freed<EVP_CIPHER_CTX_free>>;
 
-constexpr std::size_t kCbcBlock = 16, kGcmNonce = 12, kGcmTag = 16;
+constexpr std::size_t kCbcBlock = 16, kGcmNonce = 12, kGcmTag = 16, kSaltBytes = 32;
 
 unsigned char* bytes_of(std::string& text) {
   return reinterpret_cast<unsigned char*>(text.data());
@@ -83,6 +84,11 @@ std::optional<std::string> unbox(std::string_view key, std::string_view nonce,
   return out;
 }
 
+// The first block of HKDF-Expand (RFC 5869): 32 bytes, as many as the key needs.
+std::string derived_key(std::string_view seed, std::string_view salt) {
+  return crypto::hmac_sha256(seed, std::string(salt) + '\x01');
+}
+
 std::size_t nonce_bytes(Cipher cipher) {
   switch (cipher) {
     case Cipher::kAesCbc:
@@ -127,6 +133,22 @@ std::optional<std::string> unseal(Cipher cipher, std::string_view key, std::stri
   std::string tag(sealed.substr(sealed.size() - kGcmTag));
   sealed.remove_suffix(kGcmTag);
   return aes(false, key, nonce, bound_to, sealed, &tag);
+}
+
+std::optional<std::string> seal_with_seed(std::string_view seed, std::string_view bound_to,
+                                          std::string_view text) {
+  auto salt = random_bytes(kSaltBytes);
+  if (!salt) return std::nullopt;
+  auto sealed = seal(Cipher::kAesGcm, derived_key(seed, *salt), bound_to, text);
+  if (!sealed) return std::nullopt;
+  return *salt + *sealed;
+}
+
+std::optional<std::string> unseal_with_seed(std::string_view seed, std::string_view bound_to,
+                                            std::string_view sealed) {
+  if (sealed.size() < kSaltBytes) return std::nullopt;
+  return unseal(Cipher::kAesGcm, derived_key(seed, sealed.substr(0, kSaltBytes)), bound_to,
+                sealed.substr(kSaltBytes));
 }
 
 }  // namespace cardea::rest

@@ -25,4 +25,11 @@ std::optional<std::string> seal(Cipher cipher, std::string_view key, std::string
 std::optional<std::string> unseal(Cipher cipher, std::string_view key, std::string_view bound_to,
                                   std::string_view sealed);
 
+// The same with a key for each value: AES-GCM by a key that comes from `seed`, at least 32 random
+// bytes, and 32 random bytes that stand before the rest (HKDF with SHA-256, the second half of it).
+std::optional<std::string> seal_with_seed(std::string_view seed, std::string_view bound_to,
+                                          std::string_view text);
+std::optional<std::string> unseal_with_seed(std::string_view seed, std::string_view bound_to,
+                                            std::string_view sealed);
+
 }  // namespace cardea::rest

@@ -113,7 +113,7 @@ TEST(Encryption, AConfigurationThatWouldNotProtectIsRefused) {
            config(with_key("aesgcm", kSecret32, "'a:b'")),
            config(with_key("rot13", kSecret32)),
            config("{aescbc: {key: []}}"),
-           config("{kms: {apiVersion: v2, name: k, endpoint: 'unix:///k.sock'}}"),
+           config("{kms: {apiVersion: v1, name: k, endpoint: 'unix:///k.sock'}}"),
            config("{identity: {}, aescbc: {keys: []}}"),
            cat(config(good), "\n---\n", config(good)),
            // What kube-apiserver refuses, and would lie there in plain text.

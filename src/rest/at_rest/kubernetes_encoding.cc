@@ -34,7 +34,7 @@ bool is_kept_as_json(const Resource& r) {
 
 class KubernetesEncoding final : public store::EtcdEncoding {
  public:
-  KubernetesEncoding(std::shared_ptr<const Encryption> encryption,
+  KubernetesEncoding(std::shared_ptr<const CurrentEncryption> encryption,
                      std::function<void(const std::string&)> notice)
       : encryption_(std::move(encryption)),
         notice_(std::move(notice)),
@@ -58,17 +58,27 @@ class KubernetesEncoding final : public store::EtcdEncoding {
     if (place_of(key) == Place::kOwn) return std::string(value);
     auto written = write_shared(key, value);
     if (!written || !encryption_) return written;
-    return encryption_->seal(resource_at(key), etcd_key, *written);
+    return encryption_->get()->seal(resource_at(key), etcd_key, *written);
   }
 
   Result<std::string> from_etcd(std::string_view key, std::string_view etcd_key,
                                 std::string_view value) const override {
     if (place_of(key) == Place::kOwn) return read_own(key, value);
-    auto opened = encryption_ ? encryption_->open(resource_at(key), etcd_key, value)
+    auto opened = encryption_ ? encryption_->get()->open(resource_at(key), etcd_key, value)
                               : Result<std::string>(std::in_place, value);
     auto read = opened ? read_shared(key, *opened) : opened;
-    if (!read) tell(key, read.error().message);
+    if (!read && read.error().reason != Reason::kServiceUnavailable)
+      tell(key, read.error().message);
     return read;
+  }
+
+  std::int64_t seal_of(std::string_view etcd_value) const override {
+    return Encryption::seal_of(etcd_value);
+  }
+
+  bool is_stale(std::string_view key, std::int64_t seal) const override {
+    if (!encryption_ || place_of(key) == Place::kOwn) return false;
+    return encryption_->get()->is_stale(resource_at(key), seal);
   }
 
  private:
@@ -200,7 +210,7 @@ class KubernetesEncoding final : public store::EtcdEncoding {
       notice_(cat(kNoticePrefix, ": `", key, "`: ", why));
   }
 
-  const std::shared_ptr<const Encryption> encryption_;  // null: nothing is encrypted
+  const std::shared_ptr<const CurrentEncryption> encryption_;  // null: nothing is encrypted
   const std::function<void(const std::string&)> notice_;
   mutable std::atomic<int> notices_ = 0;
   const std::shared_ptr<const catalog::Catalog> catalog_;
@@ -212,7 +222,8 @@ class KubernetesEncoding final : public store::EtcdEncoding {
 }  // namespace
 
 std::shared_ptr<const store::EtcdEncoding> kubernetes_encoding(
-    std::shared_ptr<const Encryption> encryption, std::function<void(const std::string&)> notice) {
+    std::shared_ptr<const CurrentEncryption> encryption,
+    std::function<void(const std::string&)> notice) {
   return std::make_shared<KubernetesEncoding>(std::move(encryption), std::move(notice));
 }
 

@@ -4,10 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include "base/snapshot.h"
 #include "rest/at_rest/encryption.h"
 #include "store/etcd/encoding.h"
 
 namespace cardea::rest {
+
+// The configuration of encryption, which a changed file may replace.
+using CurrentEncryption = Snapshot<Encryption>;
 
 // The layout of kube-apiserver: objects lie in etcd where it keeps them and as it writes them, so
 // that both can serve one cluster. Built-in kinds are Protobuf in their storage version; custom
@@ -26,7 +30,7 @@ namespace cardea::rest {
 // `notice` gets one line for each value that cannot be read, up to a hundred; on the threads that
 // read.
 std::shared_ptr<const store::EtcdEncoding> kubernetes_encoding(
-    std::shared_ptr<const Encryption> encryption = {},
+    std::shared_ptr<const CurrentEncryption> encryption = {},
     std::function<void(const std::string&)> notice = {});
 
 // The key where kube-apiserver keeps which node ports are given out.

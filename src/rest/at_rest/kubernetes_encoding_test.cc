@@ -188,7 +188,8 @@ TEST_F(KubernetesEncoding, SecretsAreSealedAsConfigured) {
           "[{resources: [secrets], providers: [{aesgcm: {keys: [{name: a, secret: \"",
           base64(std::string(32, 'k')), "\"}]}}]}]}"));
   ASSERT_TRUE(config) << config.error().message;
-  auto sealing = kubernetes_encoding(std::make_shared<const Encryption>(std::move(*config)));
+  auto sealing = kubernetes_encoding(std::make_shared<const CurrentEncryption>(
+      std::make_shared<const Encryption>(std::move(*config))));
   const std::string key = "/registry/secrets/default/a";
   auto sealed = sealing->to_etcd(key, key, kSecretObject);
   ASSERT_TRUE(sealed);

@@ -55,6 +55,7 @@ class PolicyStore : public store::Store {
     return below_.fresh_as_of();
   }
   store::Revision marked_revision() const override { return below_.marked_revision(); }
+  bool is_stale(const store::Record& record) const override { return below_.is_stale(record); }
   void reach(store::Revision revision, Refreshed done) override {
     below_.reach(revision, std::move(done));
   }

@@ -606,7 +606,10 @@ Task<Result<Next>> commit_change(Write& w) {
   else
     ready->bytes = bytes_for_store(call, w.record.get(), review.object);
   if (!ready) co_return fail(ready.error());
-  if (!gone && ready->bytes == w.record->value() && !is_known_blind(call)) co_return Next::kDone;
+  const bool is_same = !gone && ready->bytes == w.record->value();
+  // What is encrypted with an old key is written anew, as kube-apiserver does.
+  if (is_same && !is_known_blind(call) && !call.services.store.is_stale(*w.record))
+    co_return Next::kDone;
   Result<Settled> proof = call.open.proof();
   if (!proof) co_return fail(proof.error());
   store::Txn txn{{{w.key, w.record->mod_revision}}, {}};

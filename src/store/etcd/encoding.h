@@ -27,9 +27,15 @@ class EtcdEncoding {
   virtual Result<std::string> to_etcd(std::string_view key, std::string_view etcd_key,
                                       std::string_view value) const = 0;
   // An error: the value means nothing here. The record is then without a value, which no object
-  // is: the bytes are shown to nobody.
+  // is: the bytes are shown to nobody. kServiceUnavailable: it cannot be said now what it means. It
+  // is asked again; until then the store does not go on.
   virtual Result<std::string> from_etcd(std::string_view key, std::string_view etcd_key,
                                         std::string_view value) const = 0;
+
+  // By which key a value in etcd is sealed, as a number that only this object understands.
+  virtual std::int64_t seal_of(std::string_view /*etcd_value*/) const { return 0; }
+  // Whether a value of this key would be sealed otherwise if it were written now.
+  virtual bool is_stale(std::string_view /*key*/, std::int64_t /*seal*/) const { return false; }
 };
 
 }  // namespace cardea::store

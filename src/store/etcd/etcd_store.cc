@@ -43,6 +43,7 @@ constexpr milliseconds kBeforeBarrier{1'000};
 // A watch that brings nothing for so long, though something must come, is given up.
 constexpr milliseconds kStalled{4'000};
 constexpr milliseconds kLongestReach{3'000};
+constexpr milliseconds kBetweenLoads{1'000};
 constexpr milliseconds kLongestRead{3'000};
 constexpr milliseconds kEtcdTick{1'000};
 constexpr std::size_t kTrimStep = 1024;
@@ -52,7 +53,6 @@ constexpr std::int64_t kFirstPage = 500;
 constexpr std::int64_t kLargestPage = 50'000;
 constexpr std::size_t kLargestMessage = 1u << 30;
 
-constexpr std::string_view kCompactionKey = "/cardea/compaction";
 constexpr std::string_view kBarrierKey = "/cardea/barrier";
 constexpr std::string_view kLayoutKey = "/cardea/layout";
 constexpr std::string_view kLayout = "kubernetes";
@@ -91,6 +91,9 @@ class EtcdStore final : public Store {
       read_timer_ = std::make_unique<net::Timer>(loop_, [this] { start_read(); });
       again_timer_ = std::make_unique<net::Timer>(loop_, [this] { follow(); });
       confirm_timer_ = std::make_unique<net::Timer>(loop_, [this] { confirm(); });
+      load_timer_ = std::make_unique<net::Timer>(loop_, [this] {
+        if (auto done = std::exchange(load_waits_, nullptr)) done(true);
+      });
       spawn(load(0), [this, &promise](Result<Loaded> loaded) {
         if (!loaded) return promise.set_value(fail(std::move(loaded.error())));
         // What was before is not known, unless there was nothing.
@@ -102,7 +105,7 @@ class EtcdStore final : public Store {
         marked_ = loaded->revision;
         set_fresh(loaded->asked);
         follow();
-        compaction_seen_ = loop_.now();
+        compaction_tried_ = loop_.now();
         tick_->start(kEtcdTick);
         confirm_timer_->start(options_.confirm_interval);
         promise.set_value({});
@@ -189,6 +192,10 @@ class EtcdStore final : public Store {
 
   Revision marked_revision() const override { return marked_.load(std::memory_order_acquire); }
 
+  bool is_stale(const Record& record) const override {
+    return options_.encoding && options_.encoding->is_stale(record.key(), record.place);
+  }
+
   void reach(Revision revision, Refreshed done) override {
     if (revision <= timeline_.revision()) return done({});
     loop_.post([this, revision, done = std::move(done)]() mutable {
@@ -225,9 +232,11 @@ class EtcdStore final : public Store {
     ++generation_;
     if (watch_) watch_->cancel();
     watch_.reset();
-    for (auto* timer : {&tick_, &gap_timer_, &read_timer_, &again_timer_, &confirm_timer_})
+    for (auto* timer :
+         {&tick_, &gap_timer_, &read_timer_, &again_timer_, &confirm_timer_, &load_timer_})
       timer->reset();
     channel_.reset();  // fails what is under way
+    if (auto done = std::exchange(load_waits_, nullptr)) done(false);
     for (auto& [revision, waiter] : std::exchange(waiters_, {})) waiter.done(fail(closing()));
     for (Refreshed& done : std::exchange(want_fresh_, {})) done(fail(closing()));
   }
@@ -259,9 +268,20 @@ class EtcdStore final : public Store {
     const net::SteadyTime until = std::chrono::steady_clock::now() + options_.start_timeout;
     for (;;) {
       Result<Loaded> loaded = co_await load_once(until);
+      if (loaded || is_closing_) co_return loaded;
+      if (loaded.error().reason == Reason::kServiceUnavailable) {
+        // Somebody who is needed for reading is not there yet.
+        set_trouble(loaded.error().message);
+        if (std::chrono::steady_clock::now() + kBetweenLoads >= until) co_return loaded;
+        bool waited = co_await await_callback<bool>([this](auto done) {
+          load_waits_ = std::move(done);
+          load_timer_->start(kBetweenLoads);
+        });
+        (void)waited;
+        continue;
+      }
       // A compaction may pass between two pages.
-      if (loaded || loaded.error().reason != Reason::kExpired || is_closing_) co_return loaded;
-      if (++attempts > 8) co_return loaded;
+      if (loaded.error().reason != Reason::kExpired || ++attempts > 8) co_return loaded;
     }
   }
 
@@ -777,7 +797,7 @@ class EtcdStore final : public Store {
     expire_waiters();
     spawn(chores(), [](bool) {});
     if (options_.compaction_interval.count() > 0 &&
-        loop_.now() - compaction_seen_ >= options_.compaction_interval)
+        loop_.now() - compaction_tried_ >= options_.compaction_interval)
       spawn(compact_etcd(), [](bool) {});
   }
 
@@ -841,28 +861,33 @@ class EtcdStore final : public Store {
   // All sinks have seen these.
   void note(std::span<const EventPtr> events) {
     for (const EventPtr& event : events) {
-      if (event->record->key() == kCompactionKey) compaction_seen_ = loop_.now();
       if (is_marked(event->record->key()))
         marked_.store(event->revision, std::memory_order_release);
     }
   }
 
-  // Whoever writes the current revision to the key compacts up to the one that was there, so that
-  // every revision lives for an interval at least, and one server does it.
+  // Once in an interval each server tries to take the turn, and who gets it compacts up to what was
+  // current when it tried before. So every revision lives for an interval at least, and one server
+  // does it, be it a kube-apiserver.
   Task<bool> compact_etcd() {
-    compaction_seen_ = loop_.now();
-    RecordPtr last = timeline_.get(kCompactionKey);
-    Txn txn{{{std::string(kCompactionKey), last ? last->mod_revision : 0}},
-            {Put{std::string(kCompactionKey), cat(timeline_.revision())}}};
-    Result<Commit> mine = co_await write(std::move(txn));
-    if (!mine || !mine->succeeded || !last) co_return false;
-    const auto revision = parse_int(last->value());
-    if (!revision || *revision <= 0) co_return false;
-    auto request = etcd::compact_request(*revision);
-    Result<std::string> answer = co_await call(kCompact, std::move(request), Asked::kRead,
+    compaction_tried_ = loop_.now();
+    const std::int64_t version = turn_version_;
+    const Revision revision = std::exchange(turn_revision_, 0);
+    auto request = etcd::compaction_turn_request(version, revision);
+    Result<std::string> answer = co_await call(kTxn, std::move(request), Asked::kWrite,
                                                options_.call_timeout);
-    if (!answer && answer.error().reason != Reason::kExpired)
-      say(cat("etcd was not compacted: ", answer.error().message));
+    auto turn = answer ? etcd::read_compaction_turn(*answer, version) : fail(answer.error());
+    if (!turn) {
+      say(cat("etcd was not compacted: ", turn.error().message));
+      co_return false;
+    }
+    turn_version_ = turn->version;
+    turn_revision_ = turn->revision;
+    if (!turn->is_ours || revision == 0) co_return false;
+    Result<std::string> compacted = co_await call(kCompact, etcd::compact_request(revision),
+                                                  Asked::kRead, options_.call_timeout);
+    if (!compacted && compacted.error().reason != Reason::kExpired)
+      say(cat("etcd was not compacted: ", compacted.error().message));
     co_return true;
   }
 
@@ -885,7 +910,9 @@ class EtcdStore final : public Store {
 
   // The loop's.
   std::unique_ptr<Channel> channel_;
-  std::unique_ptr<net::Timer> tick_, gap_timer_, read_timer_, again_timer_, confirm_timer_;
+  std::unique_ptr<net::Timer> tick_, gap_timer_, read_timer_, again_timer_, confirm_timer_,
+      load_timer_;
+  std::move_only_function<void(bool)> load_waits_;
   bool is_closing_ = false;
   Error lost_{Reason::kUnknown, "", nullptr, 0};  // etcd is not what it was: nothing works any more
 
@@ -912,7 +939,9 @@ class EtcdStore final : public Store {
   Revision compact_to_ = 0;
   bool is_closing_quiet_ = false;
   std::vector<std::move_only_function<void(bool)>> after_quiet_;
-  net::SteadyTime compaction_seen_{};
+  net::SteadyTime compaction_tried_{};
+  std::int64_t turn_version_ = 0;  // of the turn to compact, as this server last saw it
+  Revision turn_revision_ = 0;     // that was current then
 };
 
 Result<std::unique_ptr<Store>> open_etcd_store(EtcdOptions options) {

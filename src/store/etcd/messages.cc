@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::string_view kRegistry = "/registry/";
 constexpr std::string_view kOwn = "_cardea/";
+// Of all servers of an etcd, kube-apiserver's too: it lies below no prefix.
+constexpr std::string_view kCompactionTurn = "compact_rev_key";
 
 Error malformed_answer(std::string_view what) {
   return Error::of(Reason::kServiceUnavailable, cat("etcd sent a malformed ", what));
@@ -47,15 +49,19 @@ bool read_key_value(std::string_view message, KeyValue& out) {
   return !in.malformed();
 }
 
-RecordPtr record_of(const KeyValue& kv, const KeySpace& keys) {
+// Null for a key of others.
+Result<RecordPtr> record_of(const KeyValue& kv, const KeySpace& keys) {
   const std::string key = keys.from_etcd(kv.key);
-  if (key.empty()) return nullptr;
+  if (key.empty()) return RecordPtr();
   auto make = [&](std::string_view value) {
     return Record::make(key, value, kv.create_revision, kv.mod_revision, kv.version);
   };
   if (!keys.encoding() || kv.version == 0) return make(kv.value);
   auto value = keys.encoding()->from_etcd(key, kv.key, kv.value);
-  return make(value ? std::string_view(*value) : std::string_view());
+  if (!value && value.error().reason == Reason::kServiceUnavailable) return fail(value.error());
+  RecordPtr record = make(value ? std::string_view(*value) : std::string_view());
+  record->place = keys.encoding()->seal_of(kv.value);
+  return record;
 }
 
 Revision header_revision(std::string_view header) {
@@ -211,13 +217,19 @@ std::string txn_request(const Txn& txn, const KeySpace& keys, const TxnExtras& e
   return std::move(out).take();
 }
 
-std::string put_request(std::string_view key, std::string_view value, Revision mod_revision) {
-  ProtobufMessage put, wrapped, out;
-  put.bytes(1, key);
-  put.text(2, value);
-  wrapped.message(2, put);
-  out.message(1, unchanged(key, mod_revision));
-  out.message(2, wrapped);
+std::string compaction_turn_request(std::int64_t version, Revision revision) {
+  ProtobufMessage compare, put, wrapped_put, wrapped_get, out;
+  compare.integer(1, kEqual);
+  compare.integer(2, 0);  // the version
+  compare.bytes(3, kCompactionTurn);
+  compare.always_integer(4, version);
+  put.bytes(1, kCompactionTurn);
+  put.text(2, cat(revision));
+  wrapped_put.message(2, put);
+  wrapped_get.message(1, get_of(kCompactionTurn));
+  out.message(1, compare);
+  out.message(2, wrapped_put);
+  out.message(3, wrapped_get);
   return std::move(out).take();
 }
 
@@ -261,7 +273,9 @@ Result<RangeAnswer> read_range(std::string_view message, const KeySpace& keys) {
     KeyValue kv;
     if (!read_key_value(in.bytes(), kv)) return fail(malformed_answer("range"));
     last = kv.key;
-    if (RecordPtr record = record_of(kv, keys)) out.records.push_back(std::move(record));
+    auto record = record_of(kv, keys);
+    if (!record) return fail(record.error());
+    if (*record) out.records.push_back(std::move(*record));
   }
   if (in.malformed() || out.revision == 0) return fail(malformed_answer("range"));
   out.last_key = last;
@@ -300,10 +314,13 @@ Result<TxnAnswer> read_txn(std::string_view message, const KeySpace& keys, std::
       for (ProtobufFields range(one.bytes()); range.next();) {
         KeyValue kv;
         if (range.field() != 2 || !read_key_value(range.bytes(), kv)) continue;
-        if (out.present.size() < compares)
-          present = record_of(kv, keys);
-        else
+        if (out.present.size() >= compares) {
           out.guarded = std::max(out.guarded, kv.mod_revision);
+          continue;
+        }
+        auto record = record_of(kv, keys);
+        if (!record) return fail(record.error());
+        present = std::move(*record);
       }
     }
     if (one.malformed()) return fail(malformed_answer("transaction"));
@@ -350,8 +367,9 @@ Result<WatchAnswer> read_watch(std::string_view message, const KeySpace& keys) {
         if (event.malformed() || kv.mod_revision == 0) return fail(malformed_answer("watch event"));
         out.changed = std::max(out.changed, kv.mod_revision);
         if (is_delete) kv = {.key = kv.key, .value = {}, .mod_revision = kv.mod_revision};
-        if (RecordPtr record = record_of(kv, keys))
-          out.changes.push_back({is_delete, std::move(record)});
+        auto record = record_of(kv, keys);
+        if (!record) return fail(record.error());
+        if (*record) out.changes.push_back({is_delete, std::move(*record)});
         break;
       }
       default:
@@ -359,6 +377,25 @@ Result<WatchAnswer> read_watch(std::string_view message, const KeySpace& keys) {
     }
   }
   if (in.malformed()) return fail(malformed_answer("watch answer"));
+  return out;
+}
+
+Result<CompactionTurn> read_compaction_turn(std::string_view message, std::int64_t version) {
+  CompactionTurn out{.version = version + 1};
+  KeyValue kv;
+  ProtobufFields in(message);
+  while (in.next()) {
+    if (in.field() == 1) out.revision = header_revision(in.bytes());
+    if (in.field() == 2) out.is_ours = in.flag();
+    if (in.field() != 3) continue;
+    for (ProtobufFields response(in.bytes()); response.next();)
+      if (response.field() == 1)
+        for (ProtobufFields range(response.bytes()); range.next();)
+          if (range.field() == 2 && !read_key_value(range.bytes(), kv))
+            return fail(malformed_answer("transaction"));
+  }
+  if (in.malformed() || out.revision == 0) return fail(malformed_answer("transaction"));
+  if (!out.is_ours) out.version = kv.version;
   return out;
 }
 

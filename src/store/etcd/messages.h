@@ -54,7 +54,9 @@ struct TxnExtras {
 };
 std::string txn_request(const Txn& txn, const KeySpace& keys, const TxnExtras& extras = {});
 std::string lease_request(std::chrono::seconds ttl);
-std::string put_request(std::string_view key, std::string_view value, Revision mod_revision);
+// The turn to compact, as kube-apiserver takes it: whoever moves the key from the version that it
+// has seen writes there up to which revision it compacts.
+std::string compaction_turn_request(std::int64_t version, Revision revision);
 std::string compact_request(Revision revision);
 std::string watch_request(std::string_view from, std::string_view end, Revision start);
 std::string progress_request();
@@ -95,6 +97,14 @@ struct WatchAnswer {
   Revision changed = 0;         // of the last change, also of others; 0: none
 };
 Result<WatchAnswer> read_watch(std::string_view message, const KeySpace& keys);
+
+struct CompactionTurn {
+  Revision revision = 0;     // of etcd
+  bool is_ours = false;      // otherwise somebody else had it since
+  std::int64_t version = 0;  // of the key now
+};
+// Of a request with this version.
+Result<CompactionTurn> read_compaction_turn(std::string_view message, std::int64_t version);
 
 struct LeaseAnswer {
   std::int64_t id = 0;
