@@ -3,6 +3,7 @@ module cardea.dev/programs
 go 1.26.0
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	google.golang.org/grpc v1.79.3
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
