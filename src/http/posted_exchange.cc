@@ -122,6 +122,8 @@ std::size_t PostedExchange::pending_bytes() const {
 }
 
 void PostedExchange::when_drained(net::Callback callback) {
+  // Kept after the end, a callback that holds this stream would hold it for ever.
+  if (!sender_) return;
   drained_ = std::move(callback);
   tell_drained_soon();
 }
