@@ -197,6 +197,7 @@ Task<Result<Answer>> Gateway::serve_call(Call& call) {
   std::optional<TraceSpan> span(std::in_place, call.trace.get(), "serve");
   Result<Answer> answer = co_await serve_resource(call);
   span.reset();
+  count_judgement(call);
   // A verb that does not go through admission must not make a yes of a perhaps.
   const bool is_open = call.open.has_conditions() && !call.open.is_settled();
   if (is_open && answer && call.info.verb != "deletecollection") {
