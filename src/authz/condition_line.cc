@@ -23,11 +23,15 @@ std::string_view effect_words(Effect effect) {
   return "allowed if ";
 }
 
+// What is longer is for programs, and for those who ask for it.
+constexpr std::size_t kLongestText = 400;
+
 // Only their author can read conditions of other types; the id says which one it is.
 std::string what_it_says(const Condition& c, bool with_descriptions) {
   const bool is_cel = is_cel_type(c.type) || c.type == kParentType;
   std::string text = is_cel ? c.shown_text() : std::string();
-  std::string out = text.empty() ? cat("condition ", quoted(c.id), " holds") : std::move(text);
+  const bool is_named = text.empty() || (text.size() > kLongestText && !c.description.empty());
+  std::string out = is_named ? cat("condition ", quoted(c.id), " holds") : std::move(text);
   if (with_descriptions && !c.description.empty()) out += cat(" (", c.description, ")");
   return out;
 }

@@ -9,8 +9,9 @@ namespace cardea::authz {
 //
 //   allowed if object.spec.class == "dev" (volumes of class dev only); otherwise denied
 //
-// Descriptions are left out unless `with_descriptions`. Longer than kLongestLine it ends with
-// `...`. Empty for a decision without conditions.
+// A long condition is shown by its id and description. Descriptions are left out unless
+// `with_descriptions`. Longer than kLongestLine it ends with `...`. Empty for a decision without
+// conditions.
 std::string condition_line(const Decision& decision, bool with_descriptions = true);
 
 inline constexpr std::size_t kLongestLine = 1024;
