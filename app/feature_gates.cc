@@ -19,6 +19,7 @@ constexpr Gate kGates[] = {
     {"ConditionalAuthorization", true, false, true},
     {"ConstrainedImpersonation", true, false, true},
     {"FineGrainedAuthorization", true, false, true},
+    {"NodeConditionalAuthorization", false, false, true},
     {"StructuredAuthenticationConfiguration", true, true, true},
     {"StructuredAuthenticationConfigurationEgressSelector", true, false, true},
     {"StructuredAuthenticationConfigurationJWKSMetrics", true, false, true},

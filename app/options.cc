@@ -477,6 +477,9 @@ Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_ano
     return fail(
         bad_request("the gate ConditionalAuthorization, which is on, needs the admission plugin "
                     "`AuthorizationConditionsEnforcer`: no other plugin enforces the conditions"));
+  if (o.gates.on("NodeConditionalAuthorization") && !o.gates.on("ConditionalAuthorization"))
+    return fail(bad_request(
+        "the gate NodeConditionalAuthorization needs the gate ConditionalAuthorization"));
   if (o.bridge.is_on() && !o.gates.on("ConditionalAuthorization"))
     return fail(bad_request("--bridge-kubeconfig needs the gate ConditionalAuthorization"));
   auto controllers = rest::select_controllers(flatten(lists.controllers));

@@ -79,6 +79,11 @@ class Authorizer {
   // that never answer conditionally refuse.
   virtual Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions,
                                   const ConditionData& data) const;
+  // Of an impersonation check, before that: the impersonated request is known, the object is not.
+  // What is decided for every object is answered, the rest stays conditional. An authorizer that
+  // cannot tell leaves everything open.
+  virtual Decision narrowed(std::shared_ptr<const Conditions> conditions,
+                            const Attributes& impersonated) const;
 
   // Adds the known permissions of `user` in `namespace_name` to `rules`.
   virtual void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const;
@@ -153,6 +158,9 @@ class Chain {
   // the authorizer of its name, within the outcomes that its conditions leave open. The data that
   // `data` borrows must live until the answer has arrived.
   Task<Decision> evaluate(Decision conditional, ConditionData data) const;
+  // Of an impersonation check, before that: the conditional decision of this chain that is left
+  // when the impersonated request is known, or the answer.
+  Task<Decision> narrow(Decision conditional, const Attributes& impersonated) const;
 
   // Whether any authorizer may deny: if not, the effects of a request need not be checked.
   bool may_deny() const;
@@ -178,6 +186,9 @@ class Chain {
                                  std::string_view& authorizer) const;
   Verdict verdict_of(Decision decision, std::string_view authorizer = {}) const;
   Task<Decision> ask_the_rest(const Conditions::Deferred& rest, const ConditionData& data) const;
+  // Appends their answers to `left`; nobody is waited for after an answer that stays open.
+  Task<bool> narrow_the_rest(const Conditions::Deferred& rest, const Attributes& impersonated,
+                             Conditions::Chain& left) const;
   // Counts the answer of the authorizer at `index` and passes it on.
   void count(std::size_t index, const Decision& decision) const;
 

@@ -5,6 +5,7 @@
 #include "cel/environments.h"
 #include "cel/eval/evaluate.h"
 #include "cel/known_texts.h"
+#include "cel/partial/partial.h"
 
 namespace cardea::authz {
 namespace {
@@ -12,11 +13,12 @@ namespace {
 using json::Value;
 
 constexpr cel::Limits kLimits{.cost = 1'000'000};
+constexpr std::string_view kImpersonated = "impersonatedRequest";
 
 const std::shared_ptr<const cel::Environment>& environment() {
   static const std::shared_ptr<const cel::Environment> made = [] {
     cel::Environment env = cel::admission_environment(false);
-    env.variable("impersonatedRequest", "dyn");
+    env.variable(kImpersonated, "dyn");
     return std::move(env).share();
   }();
   return made;
@@ -81,16 +83,51 @@ CelConditions::CelConditions(const ConditionData& data, SecondaryChecks& checks)
   set("object", json_or_null(data.object));
   set("oldObject", json_or_null(data.old_object));
   set("request", cel::Value::of_json(request_));
-  set("impersonatedRequest", json_or_null(&impersonated_));
+  set(kImpersonated, json_or_null(&impersonated_));
   set("authorizer", cel::authorizer_value(asks_));
   set("authorizer.requestResource", cel::resource_check_value(resource_));
 }
 
-Truth CelConditions::truth(const Condition& c, std::string& error) {
-  if (!is_cel_type(c.type) || c.text.empty()) return Truth::kUnevaluatable;
+namespace {
+
+// Null: only its author can evaluate it.
+std::shared_ptr<const cel::Program> compiled(const Condition& c) {
+  if (!is_cel_type(c.type) || c.text.empty()) return nullptr;
   // A webhook answers many requests with the same texts.
   thread_local cel::KnownTexts texts(environment());
-  const std::shared_ptr<const cel::Program> program = texts.compiled(c.text);
+  return texts.compiled(c.text);
+}
+
+const cel::Unknowns& all_but_impersonated() {
+  static const cel::Unknowns made = [] {
+    std::vector<std::string> names;
+    for (const cel::Variable& v : environment()->variables())
+      if (v.name != kImpersonated) names.push_back(v.name);
+    return cel::Unknowns::variables(*environment(), names);
+  }();
+  return made;
+}
+
+}  // namespace
+
+CelOnImpersonatedRequest::CelOnImpersonatedRequest(const Attributes& impersonated)
+    : impersonated_(impersonated_request({.impersonated = &impersonated})) {
+  variables_.resize(environment()->variables().size());
+  variables_[environment()->find_variable(kImpersonated)->slot] = cel::Value::of_json(
+      impersonated_);
+}
+
+Truth CelOnImpersonatedRequest::truth(const Condition& c, std::string&) {
+  const std::shared_ptr<const cel::Program> program = compiled(c);
+  if (!program) return Truth::kUnevaluatable;
+  const cel::Residual left = cel::reduce(program, variables_, all_but_impersonated(), kLimits);
+  if (!left.is_value()) return Truth::kUnevaluatable;
+  if (left.value().is_true()) return Truth::kTrue;
+  return left.value().is_false() ? Truth::kFalse : Truth::kUnevaluatable;
+}
+
+Truth CelConditions::truth(const Condition& c, std::string& error) {
+  const std::shared_ptr<const cel::Program> program = compiled(c);
   if (!program) return Truth::kUnevaluatable;
   const std::uint32_t space = environment()->find_variable("namespaceObject")->slot;
   if (!has_space_ && (program->root().reads & cel::slot_bit(space)) != 0) {

@@ -27,6 +27,18 @@ class CelConditions : public ConditionEvaluator {
   std::vector<cel::Value> variables_;
 };
 
+// Evaluates those that the impersonated request decides alone, before the object is known; all
+// others stay open. Belongs to one evaluation; borrows the request.
+class CelOnImpersonatedRequest : public ConditionEvaluator {
+ public:
+  explicit CelOnImpersonatedRequest(const Attributes& impersonated);
+  Truth truth(const Condition& condition, std::string& error) override;
+
+ private:
+  json::Value impersonated_;
+  std::vector<cel::Value> variables_;
+};
+
 // The data as an AdmissionRequest, without `uid`.
 json::Value admission_request(const ConditionData& data);
 // The impersonated request in the form of access policies; null when there is no impersonation.

@@ -74,6 +74,14 @@ class Told : public Authorizer {
                           const ConditionData&) const override {
     co_return settled(Decision::conditional(std::move(conditions)));
   }
+  // As far as this can be told early: by the conditions that are transparent.
+  Decision narrowed(std::shared_ptr<const Conditions> conditions,
+                    const Attributes&) const override {
+    if (fault_ == Fault::kLies) return Decision::allow("trust me");
+    if (fault_ != Fault::kNone) return Decision::conditional(std::move(conditions));
+    Looks looks(world_, true);
+    return partially_evaluated(Decision::conditional(std::move(conditions)), looks);
+  }
   Decision settled(const Decision& open) const {
     if (fault_ == Fault::kErrs) return Decision::no_opinion({}, "timed out");
     if (fault_ == Fault::kLies) return Decision::allow("trust me");
@@ -153,6 +161,16 @@ Decision two_phases(const List& list, Asking asking) {
   return d;
 }
 
+// With a step between them, in which a part is known.
+Kind three_phases(const List& list, Asking asking) {
+  Chain chain(list);
+  Chain::Verdict v = run(chain.authorize(Attributes(kJane), asking));
+  if (v.decision.kind != Kind::kConditional) return v.decision.kind;
+  Decision left = run(chain.narrow(v.decision, Attributes(kJane)));
+  EXPECT_TRUE(!possible_outcomes(left).allow || possible_outcomes(v.decision).allow);
+  return left.kind == Kind::kConditional ? run(chain.evaluate(left, {})).kind : left.kind;
+}
+
 Kind one_phase(const std::vector<std::shared_ptr<const Told>>& told) {
   for (const auto& t : told)
     if (Decision d = t->alone(); d.kind != Kind::kNoOpinion) return d.kind;
@@ -186,6 +204,8 @@ TEST(Chain, TwoPhasesGiveWhatOneGivesInRandomChainsWithFaults) {
     Kind want = one_phase(told);
     ASSERT_EQ(two_phases(list, Asking::kConditionsAware).kind, want) << i;
     ASSERT_EQ(two_phases(list, Asking::kConditionsAwareAtOnce).kind, want) << i;
+    ASSERT_EQ(three_phases(list, Asking::kConditionsAware), want) << i;
+    ASSERT_EQ(three_phases(list, Asking::kConditionsAwareAtOnce), want) << i;
 
     // A caller that cannot take conditions gets Allow only if every object would get it, and Deny
     // if one object would get it.
@@ -247,6 +267,28 @@ TEST(Chain, AnAuthorizerThatHasToWaitIsAskedOnlyWhenItComesToThat) {
   EXPECT_EQ(second->asked, 0);
   world.object = 0;
   EXPECT_EQ(run(chain.evaluate(verdict->decision, {})).reason.text(), "later");
+  EXPECT_EQ(second->asked, 1);
+}
+
+TEST(Chain, NarrowingAsksNobodyWhoMayNotBeNeeded) {
+  World world;
+  auto first = std::make_shared<Told>(
+      "first",
+      conditional_on(
+          {.conditions =
+               {{.effect = Effect::kNoOpinion, .id = "early", .type = "transparent", .text = "1"},
+                {.effect = Effect::kAllow, .id = "late", .text = "0"}}}),
+      world);
+  auto second = std::make_shared<Told>("second", Decision::allow("later"), world, true);
+  Chain chain({first, second});
+  auto verdict = chain.decide(Attributes(kJane), Asking::kConditionsAware);
+  ASSERT_TRUE(verdict);
+  // It is open what the first says.
+  EXPECT_EQ(run(chain.narrow(verdict->decision, Attributes(kJane))).kind, Kind::kConditional);
+  EXPECT_EQ(second->asked, 0);
+  // It has no opinion, whatever the object is.
+  world.object = 2;
+  EXPECT_EQ(run(chain.narrow(verdict->decision, Attributes(kJane))).reason.text(), "later");
   EXPECT_EQ(second->asked, 1);
 }
 

@@ -11,6 +11,9 @@ namespace cardea::authz {
 namespace {
 
 constexpr std::string_view kClosed = "failed closed";
+constexpr std::string_view
+    kDeniedPerhaps = "denied under conditions, which cannot be evaluated for this request",
+    kAllowedPerhaps = "allowed under conditions only, which cannot be evaluated for this request";
 constexpr Condition::Effect kInOrder[] = {Condition::Effect::kDeny, Condition::Effect::kNoOpinion,
                                           Condition::Effect::kAllow};
 
@@ -165,10 +168,15 @@ Decision failed(const Decision& decision, std::string error) {
 Decision folded(Decision decision) {
   if (decision.kind != Decision::Kind::kConditional) return decision;
   Outcomes possible = decision.conditions->possible();
-  if (possible.deny)
-    return Decision::deny("denied under conditions, which cannot be evaluated for this request");
-  return Decision::no_opinion(
-      "allowed under conditions only, which cannot be evaluated for this request");
+  if (possible.deny) return Decision::deny(std::string(kDeniedPerhaps));
+  return Decision::no_opinion(std::string(kAllowedPerhaps));
+}
+
+bool was_folded(const Decision& decision) {
+  if (decision.allowed() || decision.reason.empty()) return false;
+  const std::string reason = decision.reason.text();
+  return reason.find(kDeniedPerhaps) != std::string::npos ||
+         reason.find(kAllowedPerhaps) != std::string::npos;
 }
 
 Decision conditional_on(Conditions::Set set, Author author) {

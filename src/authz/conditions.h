@@ -142,6 +142,8 @@ Decision::Kind failure_decision(const Decision& decision);
 Decision failed(const Decision& decision, std::string error);
 // The answer for a caller that cannot handle conditions. Not an error.
 Decision folded(Decision decision);
+// Whether conditions were folded on the way to this answer, which is then no Allow.
+bool was_folded(const Decision& decision);
 
 // An object that is read at its first use, and once. Used by one thread at a time.
 class ObjectOnDemand {

@@ -98,8 +98,14 @@ Attempt::Step Attempt::step_of(const Place& place) const {
 
 void Attempt::begin(std::size_t mode) {
   while (mode < kModes && !applies(static_cast<Mode>(mode))) ++mode;
+  open_.clear();
   if (mode == kModes) {
     question_.reset();
+    if (!candidate_) return;
+    at_ = candidate_->place;
+    open_ = std::move(candidate_->open);
+    granted_ = std::move(candidate_->granted);
+    is_allowed_ = true;
     return;
   }
   at_ = {.mode = static_cast<Mode>(mode), .key = asked_.extra.begin()};
@@ -113,16 +119,22 @@ void Attempt::ask_next() {
     Step step = step_of(at_);
     if (step == Step::kExtras)  // a key without values has nothing to ask for
       while (at_.key != asked_.extra.end() && at_.key->second.empty()) ++at_.key;
-    if (step == Step::kEnd) {
-      is_allowed_ = true;
-      question_.reset();
-      return;
-    }
+    if (step == Step::kEnd) return end_mode();
     if (find_flaw(step)) return refuse(Decision::no_opinion(flaw_));
     if (has_question()) return put(at_);
     ++at_.step;
     at_.index = 0;
   }
+}
+
+// A mode that needs no object is better than an earlier one that does.
+void Attempt::end_mode() {
+  if (!open_.empty()) {
+    if (!candidate_) candidate_ = {at_, std::move(open_), std::move(granted_)};
+    return begin(static_cast<std::size_t>(at_.mode) + 1);
+  }
+  is_allowed_ = true;
+  question_.reset();
 }
 
 bool Attempt::has_question() const {
@@ -178,8 +190,24 @@ bool Attempt::find_flaw(Step step) {
   return at_.flaw != Flaw::kNone;
 }
 
+// The answer that counts for now: Allow where the rest is to be proved later.
+Decision Attempt::keep_open(Decision conditional) {
+  const authz::Outcomes possible = authz::possible_outcomes(conditional);
+  const bool is_covered = this->is_covered();
+  // Before there were modes, nothing was open. And a probe that is not sure is followed by the
+  // questions that it stands for.
+  const bool may = may_stay_open_ && rules_ == Rules::kConstrained && !is_probe();
+  if (!may || !(is_covered ? possible.deny : possible.allow))
+    return authz::folded(std::move(conditional));
+  open_.push_back({.asked = std::make_shared<const authz::OwnedAttributes>(*question_),
+                   .decision = std::move(conditional),
+                   .only_denials_refuse = is_covered});
+  return Decision::allow("allowed under conditions on the object");
+}
+
 void Attempt::answer(Decision decision) {
   CARDEA_CHECK(question_.has_value());
+  if (decision.kind == Decision::Kind::kConditional) decision = keep_open(std::move(decision));
   // Before there were modes, an error was a refusal even beside an Allow.
   bool is_allowed = decision.allowed() && (rules_ == Rules::kConstrained || decision.error.empty());
   Step step = step_of(at_);

@@ -2,6 +2,7 @@
 #include <array>
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,13 @@
 #include "impersonation/mode.h"
 
 namespace cardea::impersonation {
+
+// A question whose answer depends on the object of the request.
+struct OpenQuestion {
+  std::shared_ptr<const authz::OwnedAttributes> asked;
+  authz::Decision decision;          // conditional
+  bool only_denials_refuse = false;  // a question about all of the same sort was allowed
+};
 
 // Time in pieces that follow each other.
 class LapClock {
@@ -35,10 +43,11 @@ class LapClock {
 //   while (const Attributes* q = attempt.question()) attempt.answer(decision about *q);
 //   attempt.is_allowed() ? attempt.take_user() : attempt.refusal();
 //
-// The modes that apply are tried in order; the first in which every question is allowed wins. When
-// none does, the first refusal is reported. Belongs to one request; borrows the sender and the
-// request. Asking allocates nothing (except for an associated node, whose question has a rewritten
-// sender).
+// The modes that apply are tried in order; the first in which every question is allowed wins. Where
+// answers may stay open, the first mode in which every question is allowed or open comes after
+// these. When none does, the first refusal is reported. Belongs to one request; borrows the sender
+// and the request. Asking allocates nothing (except for an associated node, whose question has a
+// rewritten sender).
 class Attempt {
  public:
   enum class Rules : std::uint8_t {
@@ -57,11 +66,16 @@ class Attempt {
   // The next question that must be allowed; null: the attempt is decided. Valid until it is
   // answered.
   const authz::Attributes* question() const { return question_ ? &*question_ : nullptr; }
-  // The answer to the question. A conditional answer does not count: the question stays open
-  // until the conditions are evaluated.
+  // Whether the object of the request will be known to somebody who settles what depends on it.
+  // Otherwise a conditional answer is a refusal.
+  void may_stay_open(bool may) { may_stay_open_ = may; }
+  bool may_stay_open() const { return may_stay_open_; }
+
+  // The answer to the question. A conditional one is what is left of it when the impersonated
+  // request is known.
   void answer(authz::Decision decision);
-  void keep(authz::Decision conditional) { open_ = std::move(conditional); }
-  std::optional<authz::Decision> take_kept() { return std::exchange(open_, std::nullopt); }
+  void keep(authz::Decision conditional) { kept_ = std::move(conditional); }
+  std::optional<authz::Decision> take_kept() { return std::exchange(kept_, std::nullopt); }
 
   // Whether the question is about all groups, or all of extra, at once: a refusal refuses nothing,
   // each is asked about instead. And whether it is about one that such a question has covered: then
@@ -78,6 +92,8 @@ class Attempt {
   Mode mode() const { return at_.mode; }
 
   bool is_allowed() const { return !question_ && is_allowed_; }
+  // What must still be proved with the object, of the mode that allowed. Empty: nothing.
+  const std::vector<OpenQuestion>& open() const { return open_; }
   // Why the sender may be this user, in the mode that allowed; for audit.
   const authz::Explanation& granted() const { return granted_; }
   // The mode whose refusal is told, and the reason of its authorizers.
@@ -117,6 +133,13 @@ class Attempt {
     Extra::const_iterator key;
   };
 
+  // A mode that is allowed as far as is known without the object.
+  struct Candidate {
+    Place place;
+    std::vector<OpenQuestion> open;
+    authz::Explanation granted;
+  };
+
   bool applies(Mode mode) const;
   Step step_of(const Place& place) const;
   void begin(std::size_t mode);
@@ -126,6 +149,8 @@ class Attempt {
   bool is_covered(Step step) const;
   void advance();
   void refuse(authz::Decision decision);
+  authz::Decision keep_open(authz::Decision conditional);
+  void end_mode();
   void put(const Place& place);
   void tell_lacking(Error& error);
   std::string_view on_verb(Mode mode);
@@ -142,6 +167,7 @@ class Attempt {
   Place at_;
   bool is_allowed_ = false;
   bool minds_denials_ = false;
+  bool may_stay_open_ = false;
   bool groups_are_covered_ = false, extras_are_covered_ = false;  // by a probe
   std::string flaw_;                                              // why
   std::optional<authz::Attributes> question_;
@@ -152,7 +178,9 @@ class Attempt {
   std::array<char, 96> verb_;
   std::string long_verb_;
   std::optional<authz::User> node_sender_;
-  std::optional<authz::Decision> open_;
+  std::optional<authz::Decision> kept_;
+  std::vector<OpenQuestion> open_;  // of the current mode; at the end, of the one that allowed
+  std::optional<Candidate> candidate_;
   LapClock clock_;
 };
 

@@ -16,10 +16,12 @@ class Impersonator::Meter {
     for (std::size_t i = 0; i < kModes; ++i) {
       std::string mode(mode_name(static_cast<Mode>(i)));
       attempts_[i] = attempt(registry, mode, "allowed");
-      for (bool allowed : {false, true}) {
-        const MetricRegistry::Labels labels = {{"mode", mode},
-                                               {"decision", allowed ? "allowed" : "denied"}};
-        questions_[i][allowed] = {
+      open_attempts_[i] = attempt(registry, mode, word_for(Answer::kConditional));
+      for (Answer answer : {Answer::kDenied, Answer::kAllowed, Answer::kConditional}) {
+        const std::string word = word_for(answer);
+        const auto at = static_cast<std::size_t>(answer);
+        const MetricRegistry::Labels labels = {{"mode", mode}, {"decision", word}};
+        questions_[i][at] = {
             &registry.counter(
                 {"apiserver_impersonation_authorization_attempts_total",
                  "[ALPHA] Authorization checks of impersonation, by mode and decision."},
@@ -27,27 +29,31 @@ class Impersonator::Meter {
             &registry.histogram({"apiserver_impersonation_authorization_attempts_duration_seconds",
                                  "[ALPHA] How long authorization checks of impersonation took."},
                                 exponential_bounds(0.001, 2, 15), labels)};
-        const std::string word(allowed ? "allowed" : "denied");
         const Mode which = static_cast<Mode>(i);
-        decisions_[i][false][allowed] = decision(
+        decisions_[i][false][at] = decision(
             registry, which == Mode::kLegacy ? "impersonate" : cat("impersonate:", mode), word);
         // Verbs of actions are as many as clients like.
-        decisions_[i][true][allowed] = which == Mode::kLegacy
-                                           ? decisions_[i][false][allowed]
-                                           : decision(registry, cat(kActionVerb, mode, ":*"), word);
+        decisions_[i][true][at] = which == Mode::kLegacy
+                                      ? decisions_[i][false][at]
+                                      : decision(registry, cat(kActionVerb, mode, ":*"), word);
       }
     }
     // A refusal holds for all modes.
     attempts_[kModes] = attempt(registry, "", "denied");
   }
 
-  void asked(Mode mode, std::string_view verb, bool allowed, std::chrono::nanoseconds took) {
-    questions_[static_cast<std::size_t>(mode)][allowed].add(took);
+  void asked(Mode mode, std::string_view verb, const Decision& decision,
+             std::chrono::nanoseconds took) {
+    const auto answer = static_cast<std::size_t>(decision.allowed() ? Answer::kAllowed
+                                                 : decision.kind == Decision::Kind::kConditional
+                                                     ? Answer::kConditional
+                                                     : Answer::kDenied);
+    questions_[static_cast<std::size_t>(mode)][answer].add(took);
     const bool is_action = verb.starts_with(kActionVerb);
-    decisions_[static_cast<std::size_t>(mode)][is_action][allowed].add(took);
+    decisions_[static_cast<std::size_t>(mode)][is_action][answer].add(took);
   }
-  void allowed(Mode mode, std::chrono::nanoseconds took) {
-    attempts_[static_cast<std::size_t>(mode)].add(took);
+  void allowed(Mode mode, bool is_open, std::chrono::nanoseconds took) {
+    (is_open ? open_attempts_ : attempts_)[static_cast<std::size_t>(mode)].add(took);
   }
   void denied(std::chrono::nanoseconds took) { attempts_[kModes].add(took); }
 
@@ -60,8 +66,15 @@ class Impersonator::Meter {
       seconds->observe(took);
     }
   };
+  enum class Answer : std::uint8_t { kDenied, kAllowed, kConditional };
+  static constexpr std::size_t kAnswers = 3;
   static constexpr std::string_view kActionVerb = "impersonate-on:";
 
+  static std::string word_for(Answer answer) {
+    return answer == Answer::kAllowed  ? "allowed"
+           : answer == Answer::kDenied ? "denied"
+                                       : "conditional";
+  }
   static Series decision(MetricRegistry& registry, const std::string& verb,
                          const std::string& decision) {
     const MetricRegistry::Labels labels = {{"verb", verb}, {"decision", decision}};
@@ -81,9 +94,9 @@ class Impersonator::Meter {
                             exponential_bounds(0.001, 2, 15), labels)};
   }
 
-  Series attempts_[kModes + 1];
-  Series questions_[kModes][2];
-  Series decisions_[kModes][2][2];  // about a user and about an action; denied and allowed
+  Series attempts_[kModes + 1], open_attempts_[kModes];
+  Series questions_[kModes][kAnswers];
+  Series decisions_[kModes][2][kAnswers];  // about a user and about an action
 };
 
 Impersonator::Impersonator(Attempt::Rules rules, MetricRegistry* metrics)
@@ -92,12 +105,9 @@ Impersonator::Impersonator(Attempt::Rules rules, MetricRegistry* metrics)
                                                               : nullptr) {}
 Impersonator::~Impersonator() = default;
 
-bool Impersonator::take(Attempt& attempt, Decision& decision) const {
-  if (decision.kind == Decision::Kind::kConditional) return false;
-  if (meter_)
-    meter_->asked(attempt.mode(), attempt.question()->verb, decision.allowed(), attempt.lap());
+void Impersonator::take(Attempt& attempt, Decision decision) const {
+  if (meter_) meter_->asked(attempt.mode(), attempt.question()->verb, decision, attempt.lap());
   attempt.answer(std::move(decision));
-  return true;
 }
 
 bool Impersonator::advance(const authz::Chain& chain, Attempt& attempt,
@@ -106,9 +116,11 @@ bool Impersonator::advance(const authz::Chain& chain, Attempt& attempt,
   while (const authz::Attributes* question = attempt.question()) {
     std::optional<Decision> decision = chain.answer(*question, asking);
     if (!decision) return false;
-    if (take(attempt, *decision)) continue;
-    attempt.keep(std::move(*decision));
-    return false;
+    if (decision->kind == Decision::Kind::kConditional) {
+      attempt.keep(std::move(*decision));
+      return false;
+    }
+    take(attempt, std::move(*decision));
   }
   return true;
 }
@@ -116,6 +128,10 @@ bool Impersonator::advance(const authz::Chain& chain, Attempt& attempt,
 Task<Decision> settle(std::shared_ptr<const authz::Chain> chain, const Attempt& attempt,
                       Decision decision) {
   if (decision.kind != Decision::Kind::kConditional) co_return decision;
+  if (attempt.may_stay_open()) {
+    Decision left = co_await chain->narrow(std::move(decision), attempt.impersonated_request());
+    co_return left;
+  }
   const authz::Attributes& question = *attempt.question();
   authz::ConditionData data{.group = question.api_group,
                             .version = question.api_version,
@@ -138,12 +154,20 @@ Task<bool> Impersonator::finish(std::shared_ptr<const authz::Chain> chain, Attem
       decision = std::move(verdict.decision);
     }
     Decision settled = co_await settle(chain, attempt, std::move(*decision));
-    bool taken = take(attempt, settled);
-    CARDEA_CHECK(taken);
+    take(attempt, std::move(settled));
     bool is_settled = advance(*chain, attempt, asking);
     if (is_settled) break;
   }
   co_return true;
+}
+
+std::shared_ptr<const OpenImpersonation> open_impersonation(
+    const Attempt& attempt, std::shared_ptr<const authz::Chain> chain) {
+  if (!attempt.is_allowed() || attempt.open().empty()) return nullptr;
+  return std::make_shared<const OpenImpersonation>(
+      std::move(chain),
+      std::make_shared<const authz::OwnedAttributes>(attempt.impersonated_request()),
+      attempt.mode(), attempt.open());
 }
 
 Result<authz::User> Impersonator::outcome(Attempt& attempt) const {
@@ -151,7 +175,7 @@ Result<authz::User> Impersonator::outcome(Attempt& attempt) const {
     if (meter_) meter_->denied(attempt.age());
     return fail(attempt.refusal());
   }
-  if (meter_) meter_->allowed(attempt.mode(), attempt.age());
+  if (meter_) meter_->allowed(attempt.mode(), !attempt.open().empty(), attempt.age());
   return attempt.take_user();
 }
 

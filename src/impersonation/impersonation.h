@@ -23,6 +23,18 @@ struct Deputy {
   std::string_view constraint() const { return impersonation::constraint(mode); }
 };
 
+// What must still hold for the object of a request, before its sender may have been another user:
+// every question, asked of the authorizers that left it open.
+struct OpenImpersonation {
+  std::shared_ptr<const authz::Chain> chain;
+  std::shared_ptr<const authz::OwnedAttributes> request;  // as the impersonated user
+  Mode mode = Mode::kLegacy;
+  std::vector<OpenQuestion> questions;
+};
+// Null: nothing is open. Of an attempt that is allowed, before its outcome.
+std::shared_ptr<const OpenImpersonation> open_impersonation(
+    const Attempt& attempt, std::shared_ptr<const authz::Chain> chain);
+
 // Asks the questions of all requests. Keeps nothing between two requests: after a permission is
 // removed, the next request is refused. Shared between threads.
 class Impersonator {
@@ -37,7 +49,8 @@ class Impersonator {
 
   // Runs the attempt as far as possible without waiting. False: an authorizer has to wait, or
   // conditions must be evaluated; `finish` does both. Conditions are requested only if `asking`
-  // says so, and evaluated with the impersonated request.
+  // says so, and evaluated with the impersonated request. What also needs the object stays open in
+  // the attempt, if it may.
   bool advance(const authz::Chain& chain, Attempt& attempt, authz::Asking asking) const;
   // Continues where `advance` stopped, perhaps on another thread. Gives true.
   Task<bool> finish(std::shared_ptr<const authz::Chain> chain, Attempt& attempt,
@@ -48,8 +61,7 @@ class Impersonator {
 
  private:
   class Meter;
-  // False: the answer is conditional and remains to be settled.
-  bool take(Attempt& attempt, authz::Decision& decision) const;
+  void take(Attempt& attempt, authz::Decision decision) const;
 
   Attempt::Rules rules_;
   std::unique_ptr<Meter> meter_;  // null: nothing is counted

@@ -421,6 +421,108 @@ TEST(Impersonation, SettlesConditionsAgainstTheRequestToBe) {
   EXPECT_TRUE(allows("true", kPlain));
 }
 
+// Allows what a function allows, and the rest on conditions that nobody can evaluate early.
+class PerhapsElse : public authz::Authorizer {
+ public:
+  PerhapsElse(Allows allows, Allows perhaps, bool may_deny)
+      : allows_(std::move(allows)), perhaps_(std::move(perhaps)), may_deny_(may_deny) {}
+  std::string_view name() const override { return "perhaps"; }
+  std::optional<Decision> authorize(const Attributes& a) const override {
+    if (allows_(a)) return Decision::allow("at once");
+    if (!perhaps_(a)) return Decision::no_opinion();
+    using Effect = authz::Condition::Effect;
+    authz::Conditions::Set set{.conditions = {{.effect = Effect::kAllow, .id = "c"}}};
+    if (may_deny_) set.conditions.push_back({.effect = Effect::kDeny, .id = "d"});
+    return authz::conditional_on(std::move(set));
+  }
+  Task<Decision> evaluate(std::shared_ptr<const authz::Conditions>,
+                          const authz::ConditionData&) const override {
+    co_return Decision::no_opinion();
+  }
+  bool may_deny() const override { return may_deny_; }
+
+ private:
+  Allows allows_, perhaps_;
+  bool may_deny_;
+};
+
+struct Opened {
+  bool is_allowed = false;
+  Mode mode = Mode::kLegacy;
+  std::vector<std::string> open;
+  std::string granted;
+};
+
+Opened attempt_open(Allows allows, Allows perhaps, User asked, bool may_stay_open = true,
+                    bool may_deny = false, Attempt::Rules rules = Attempt::Rules::kConstrained) {
+  auto chain = std::make_shared<authz::Chain>(std::vector<std::shared_ptr<const authz::Authorizer>>{
+      std::make_shared<PerhapsElse>(std::move(allows), std::move(perhaps), may_deny)});
+  Impersonator impersonator(rules);
+  User sender{.name = "bob"};
+  Attempt attempt(sender, std::move(asked), listing_pods(), rules);
+  attempt.may_stay_open(may_stay_open);
+  if (!impersonator.advance(*chain, attempt, authz::Asking::kConditionsAware))
+    spawn(impersonator.finish(chain, attempt, authz::Asking::kConditionsAware), [](bool) {});
+  Opened out{.is_allowed = attempt.is_allowed(), .mode = attempt.mode()};
+  auto open = open_impersonation(attempt, chain);
+  if (open)
+    for (const OpenQuestion& q : open->questions)
+      out.open.push_back(cat(shown(q.asked->get()), q.only_denials_refuse ? " unless denied" : ""));
+  out.granted = attempt.granted().text();
+  if (open) {
+    EXPECT_EQ(open->request->get().user.name, attempt.asked().name);
+    EXPECT_EQ(open->request->get().verb, "list");
+    EXPECT_EQ(open->questions[0].asked->get().user.name, "bob");
+  }
+  EXPECT_EQ(impersonator.outcome(attempt).has_value(), out.is_allowed);
+  return out;
+}
+
+TEST(Impersonation, KeepsTheQuestionsThatDependOnTheObject) {
+  Opened o = attempt_open([](const Attributes& a) { return a.resource == "pods"; }, everything,
+                          {.name = "jane", .groups = {"g"}});
+  EXPECT_TRUE(o.is_allowed);
+  EXPECT_EQ(o.mode, Mode::kUserInfo);
+  EXPECT_THAT(o.open, ElementsAre("impersonate:user-info authentication.k8s.io/users /jane",
+                                  "impersonate:user-info authentication.k8s.io/groups /g"));
+  EXPECT_FALSE(attempt_open(nothing, everything, kPlain, false).is_allowed)
+      << "nobody will know the object";
+  EXPECT_FALSE(attempt_open(nothing, everything, kPlain, true, false, Attempt::Rules::kLegacyOnly)
+                   .is_allowed)
+      << "before there were modes, nothing was open";
+}
+
+TEST(Impersonation, PrefersAModeThatDoesNotDependOnTheObject) {
+  Opened o = attempt_open(legacy_only, everything, kPlain);
+  EXPECT_EQ(o.mode, Mode::kLegacy);
+  EXPECT_THAT(o.open, IsEmpty());
+  EXPECT_EQ(o.granted, "at once");
+  // Otherwise the first that may become allowed, and nothing of the others.
+  o = attempt_open(nothing, everything, kPlain);
+  EXPECT_EQ(o.mode, Mode::kUserInfo);
+  EXPECT_THAT(o.open, ElementsAre("impersonate-on:user-info:list /pods ns/",
+                                  "impersonate:user-info authentication.k8s.io/users /jane"));
+  o = attempt_open([](const Attributes& a) { return a.resource == "pods"; },
+                   [](const Attributes& a) { return a.verb == "impersonate"; }, kPlain);
+  EXPECT_EQ(o.mode, Mode::kLegacy);
+  EXPECT_THAT(o.open, ElementsAre("impersonate /users /jane"));
+}
+
+TEST(Impersonation, AnOpenProbeIsFollowedByTheQuestionsThatItStandsFor) {
+  const User many{.name = "jane", .groups = {"a", "b", "c", "d"}};
+  auto but_groups = [](const Attributes& a) { return a.resource != "groups"; };
+  Opened o = attempt_open(but_groups, everything, many);
+  EXPECT_THAT(o.open, ElementsAre("impersonate:user-info authentication.k8s.io/groups /a",
+                                  "impersonate:user-info authentication.k8s.io/groups /b",
+                                  "impersonate:user-info authentication.k8s.io/groups /c",
+                                  "impersonate:user-info authentication.k8s.io/groups /d"));
+  // All groups are allowed, and one may be denied.
+  o = attempt_open([](const Attributes& a) { return a.name != "c"; }, everything, many, true, true);
+  EXPECT_TRUE(o.is_allowed);
+  EXPECT_THAT(o.open,
+              ElementsAre("impersonate:user-info authentication.k8s.io/groups /c unless denied"));
+}
+
 TEST(Impersonation, ReadsNamesByWhatTheyAreNotByHowTheyBegin) {
   EXPECT_EQ(target_of("system:node:n1").kind, Target::Kind::kNode);
   EXPECT_EQ(target_of("system:serviceaccount:ns:sa.x").kind, Target::Kind::kServiceAccount);

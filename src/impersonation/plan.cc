@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "authz/conditions.h"
 #include "impersonation/settle.h"
 
 namespace cardea::impersonation {
@@ -25,7 +26,14 @@ PlannedQuestion copy_of(const authz::Attributes& q) {
 Decision judged(Decision decision, Attempt::Rules rules) {
   if (rules == Attempt::Rules::kLegacyOnly && decision.allowed() && !decision.error.empty())
     return Decision::no_opinion(decision.error);
+  // What depends on the object and cannot become an allow is a refusal.
+  if (rules == Attempt::Rules::kLegacyOnly || !authz::possible_outcomes(decision).allow)
+    return authz::folded(std::move(decision));
   return decision;
+}
+
+bool is_open(const PlannedQuestion& q) {
+  return q.decision.kind == Decision::Kind::kConditional;
 }
 
 }  // namespace
@@ -36,15 +44,23 @@ bool PlannedMode::is_allowed() const {
          });
 }
 
+bool PlannedMode::may_be_allowed() const {
+  return flaw.empty() && std::ranges::all_of(questions, [](const PlannedQuestion& q) {
+           return q.decision.allowed() || is_open(q) || !q.counts;
+         });
+}
+
 Task<std::vector<PlannedMode>> plan(std::shared_ptr<const authz::Chain> chain, authz::User sender,
                                     authz::User asked, authz::RequestInfo request,
-                                    Attempt::Rules rules, authz::Asking asking) {
+                                    Attempt::Rules rules, authz::Asking asking,
+                                    bool may_stay_open) {
   std::vector<PlannedMode> out;
   for (;;) {
     // One attempt for each mode: those before it are refused at once, and in this one every refusal
     // is passed over, so that all questions come.
     Attempt attempt(sender, asked, request, rules);
     attempt.mind_denials(chain->may_deny());
+    attempt.may_stay_open(may_stay_open);
     std::size_t before = 0;
     for (; attempt.question() && before < out.size(); ++before)
       attempt.answer(Decision::no_opinion(""));
@@ -57,7 +73,8 @@ Task<std::vector<PlannedMode>> plan(std::shared_ptr<const authz::Chain> chain, a
       one.decision = judged(std::move(settled), rules);
       const bool is_allowed = one.decision.allowed();
       const bool is_denied = one.decision.kind == Decision::Kind::kDeny;
-      one.counts = !attempt.is_probe() && (!attempt.is_covered() || is_denied);
+      if (is_open(one) && attempt.is_probe()) one.decision = authz::folded(one.decision);
+      one.counts = !attempt.is_probe() && (!attempt.is_covered() || is_denied || is_open(one));
       attempt.answer(attempt.is_probe() && !is_allowed ? Decision::no_opinion("")
                                                        : Decision::allow(""));
       planned.questions.push_back(std::move(one));

@@ -13,7 +13,7 @@ namespace cardea::impersonation {
 struct PlannedQuestion {
   bool is_resource_request = true;
   std::string verb, api_group, resource, subresource, namespace_name, name, path;
-  authz::Decision decision;  // conditions are settled
+  authz::Decision decision;  // conditional: it depends on the object
   bool counts = true;        // false: a refusal of it refuses nothing, others are asked instead
 };
 
@@ -24,14 +24,18 @@ struct PlannedMode {
   std::string flaw;  // why this mode can never allow it; empty: nothing is wrong
 
   bool is_allowed() const;
+  // Allowed, or it depends on the object.
+  bool may_be_allowed() const;
 };
 
 // Everything that an impersonation depends on: the modes that apply, in the order in which they are
-// tried. The first that is allowed is the one that a request would use.
+// tried. The first that is allowed is the one that a request would use; if there is none, the first
+// that may be allowed. `may_stay_open`: as of an Attempt.
 //
 // Decides nothing: a request is decided by Impersonator, which stops at the first answer.
 Task<std::vector<PlannedMode>> plan(std::shared_ptr<const authz::Chain> chain, authz::User sender,
                                     authz::User asked, authz::RequestInfo request,
-                                    Attempt::Rules rules, authz::Asking asking);
+                                    Attempt::Rules rules, authz::Asking asking,
+                                    bool may_stay_open = false);
 
 }  // namespace cardea::impersonation

@@ -188,6 +188,8 @@ Result<Answer> Gateway::describe(http::Request& request, const authz::RequestInf
 Task<Result<Answer>> Gateway::serve_call(Call& call) {
   if (call.open.is_conditional())
     call.audit_annotations.set("authorization.k8s.io/is-conditional-decision", "true");
+  if (call.open.acts_under_conditions())
+    call.audit_annotations.set("impersonation.cardea.dev/is-conditional", "true");
   if (services_.shared && !call.is_own) {
     Result<void> ready = co_await confirm_decision(call);
     if (ready) ready = co_await make_fresh(call);
@@ -196,6 +198,7 @@ Task<Result<Answer>> Gateway::serve_call(Call& call) {
   std::optional<TraceSpan> span(std::in_place, call.trace.get(), "serve");
   Result<Answer> answer = co_await serve_resource(call);
   span.reset();
+  count_judgement(call);
   // A verb that does not go through admission must not make a yes of a perhaps.
   const bool is_open = call.open.has_conditions() && !call.open.is_settled();
   if (is_open && answer && call.info.verb != "deletecollection") {
@@ -502,7 +505,8 @@ Call Gateway::make_call(std::shared_ptr<http::Exchange> exchange, pipeline::Jour
               .sent = std::move(journey.sent),
               .reconsiders = this,
               .seat = std::move(journey.seat),
-              .open = Settlement(std::move(*decided.verdict.permit), decided.is_granular)};
+              .open = Settlement(std::move(*decided.verdict.permit), decided.is_granular,
+                                 std::move(journey.acting->open))};
 }
 
 namespace {

@@ -20,7 +20,7 @@ from story import Story
 story = Story("impersonation")
 NO_PEERS = "no kube-apiserver to tell it to as well ($CARDEA_PEERS)"
 
-USERS = ["bob", "eve", "carol", "lucas", "agent", "dave", "mallory", "legacy", "granter", "alice", "nobody"]
+USERS = ["bob", "eve", "carol", "lucas", "agent", "dave", "mallory", "legacy", "granter", "alice", "nobody", "frank"]
 PODS = "/api/v1/namespaces/default/pods"
 NODE_PODS = "/api/v1/pods?fieldSelector=spec.nodeName%3D"
 
@@ -248,6 +248,39 @@ def alice_for_reads_and_bob_for_anything(w):
     refuses(w.send("token-eve", "GET", maps + "/b", as_user("bob")), "a Deny that fails", "")
 
 
+@story.chapter(using={"w": "conditions"})
+def only_for_some_objects(w):
+    """What depends on the object is settled with it, for every kind of write, and never before."""
+    policy(w, "frank-marks", "frank", ["impersonate:user-info"], ["users"], names=["bob"], expression="(operation == 'DELETE' ? oldObject : object).metadata.?labels.by.orValue('') == 'frank'")
+    may_act(w, "frank", "user-info")
+    w.grant("bob", rule(["*"], ["configmaps", "pods", "pods/exec"]))
+    w.settle()
+    maps = "/api/v1/namespaces/default/configmaps"
+    bob, frank = as_user("bob"), "token-frank"
+
+    def made(name, labels=None, value="1"):
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": labels or {}}, "data": {"a": value}}
+
+    mark = {"by": "frank"}
+    passes(w.send(frank, "POST", maps, bob, made("marked", mark)), "creating with the mark", 201)
+    passes(w.send(frank, "PUT", maps + "/marked", bob, made("marked", mark, "2")), "updating with the mark")
+    w.admin("POST", maps, made("plain"))
+    before = w.server.request("GET", maps + "/plain")[2]
+    for method, path, body in (("POST", maps, made("no")), ("POST", maps + "?dryRun=All", made("no")), ("PUT", maps + "/plain", made("plain", None, "2")), ("DELETE", maps + "/plain", None),
+                               ("PUT", maps + "/marked", made("marked", None, "3"))):
+        said = refuses(w.send(frank, method, path, bob, body), f"{method} {path}", 'users.authentication.k8s.io "bob" is forbidden: User "frank" cannot impersonate:user-info')
+        expect("frank-marks" in said["message"], said["message"])
+    expect(w.server.request("GET", maps + "/plain")[2] == before, "a refused request wrote")
+    expect(w.server.request("GET", maps + "/no")[0] == 404, "a refused request created")
+    for method, path in (("GET", maps), ("GET", maps + "/marked"), ("GET", maps + "?watch=1"), ("DELETE", maps), ("GET", PODS + "/web/log"), ("GET", "/version")):
+        refuses(w.send(frank, method, path, bob), f"{method} {path}", "cannot impersonate:user-info")
+    refuses(w.send(frank, "POST", WHO, bob, {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}), "a review", "cannot impersonate:user-info")
+    passes(w.send(frank, "DELETE", maps + "/marked", bob), "deleting with the mark")
+    review = {"apiVersion": "access.cardea.dev/v1alpha1", "kind": "ImpersonationReview", "spec": {"user": "frank", "impersonate": {"user": "bob"}, "resourceAttributes": {"verb": "create", "resource": "configmaps", "namespace": "default"}}}
+    mode = w.admin("POST", "/apis/access.cardea.dev/v1alpha1/impersonationreviews", review)["status"]["modes"][0]
+    expect(not mode["allowed"] and mode["reason"] == "it depends on the object" and "allowed if" in mode["questions"][1]["reason"], mode)
+
+
 @story.chapter(needs=["lucas_only_with_a_group"], using={"w": "conditions"})
 def conditions_for_whoever_asks(w):
     """Reviews show conditions; a caller that cannot take them gets a refusal."""
@@ -358,6 +391,10 @@ def the_page(tokens):
         passes(w.send("token-agent", "GET", maps, as_user("alice")), "alice for reads")
         refuses(w.send("token-agent", "POST", maps, as_user("alice"), {"metadata": {"name": "a"}}), "alice for writes", "alice for reads")
         passes(w.send("token-agent", "POST", maps, as_user("bob"), {"metadata": {"name": "a"}}), "bob for anything", 201)
+        marked = {"metadata": {"name": "m", "labels": {"impersonated-by": "dave"}}}
+        passes(w.send("token-dave", "POST", maps, as_user("bob"), marked), "dave with his mark", 201)
+        refuses(w.send("token-dave", "POST", maps, as_user("bob"), {"metadata": {"name": "n"}}), "dave without it", "to write objects that name dave")
+        refuses(w.send("token-dave", "GET", maps, as_user("bob")), "dave for reads", "cannot impersonate:user-info")
 
 
 @story.chapter

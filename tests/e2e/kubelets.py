@@ -232,6 +232,45 @@ def by_a_file_and_its_reload(kubelet):
 
 
 @story.chapter
+def by_conditions(kubelet):
+    """The gate that lets the authorizer decide about objects: the same answers, and reviews show the conditions (docs/admission.md)."""
+    with Cardea(f"--client-ca-file={kubelet.folder}/ca.crt", "--feature-gates=NodeConditionalAuthorization=true") as server:
+        prey(server)
+        tries_to_become_admin(kubelet, server)
+        uid = kubelet.allowed(server, "POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}})["metadata"]["uid"]
+        mirror_pods_refer_to_nothing(kubelet, server, uid)
+        keeps_to_its_node(kubelet, server)
+        # Kubelets apply and patch their status, renew leases, and make what is gone again.
+        kubelet.allowed(server, "PATCH", f"/api/v1/nodes/{NODE}/status", {"status": {"phase": "Running"}}, MERGE)
+        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": NODE}, "spec": {"holderIdentity": NODE}}
+        leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+        kubelet.allowed(server, "PUT", f"{leases}/{NODE}", lease)
+        kubelet.allowed(server, "DELETE", f"{leases}/{NODE}")
+        kubelet.allowed(server, "PUT", f"{leases}/{NODE}", lease)
+        kubelet.refused(server, "PUT", f"{leases}/{OTHER}", lease | {"metadata": {"name": OTHER}})
+
+        def review(mode, **attributes):
+            spec = {"user": f"system:node:{NODE}", "groups": ["system:nodes"], "resourceAttributes": {"version": "v1", "namespace": "prey"} | attributes}
+            if mode:
+                spec["conditionalAuthorization"] = {"mode": mode}
+            return made(server, "/apis/authorization.k8s.io/v1/subjectaccessreviews", {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec})["status"]
+        shown = review("HumanReadable", verb="create", resource="pods")
+        expect(not shown["allowed"] and f'object.?spec.?nodeName.orValue("") == "{NODE}"' in str(shown["conditionsChain"]) and uid in str(shown["conditionsChain"]), shown)
+        expect("allowed if" in shown["reason"] and "mirror pods of its own" in shown["reason"], shown)
+        expect("reason" not in review("Optimized", verb="create", resource="pods"), "the compact form has a reason")
+        plain = review(None, verb="delete", resource="pods")
+        expect(plain["allowed"] is False and plain["reason"].startswith(f'allowed if oldObject.?spec.?nodeName.orValue("") == "{NODE}" (pods that run on it); '), plain)
+        expect(review(None, verb="update", resource="nodes", name=OTHER)["allowed"] is False, "another node")
+        expect(review(None, verb="get", resource="nodes", name=NODE)["allowed"] is True, "reads are as before")
+        said = subprocess.run([binary(), "can-i", "delete", "pods", "-n", "shop", "--as", "system:node:n1", "--as-group", "system:nodes", "--kubeconfig", server.kubeconfig], capture_output=True, text=True, timeout=60)
+        page = open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "admission.md")).read()
+        expect(said.returncode == 3 and said.stdout in page, f"{said.returncode} {said.stdout} {said.stderr}")
+    ran = subprocess.run([binary(), "serve", "--data-dir", tempfile.mkdtemp(), "--secure-port", str(free_port()), "--feature-gates=NodeConditionalAuthorization=true,ConditionalAuthorization=false"],
+                         capture_output=True, text=True, timeout=60)
+    expect(ran.returncode == 2 and "needs the gate ConditionalAuthorization" in ran.stderr, f"{ran.returncode} {ran.stderr}")
+
+
+@story.chapter
 def without_the_plugin(kubelet):
     ran = subprocess.run([binary(), "serve", "--data-dir", tempfile.mkdtemp(), "--secure-port", str(free_port()), "--disable-admission-plugins=NodeRestriction"],
                          capture_output=True, text=True, timeout=60)

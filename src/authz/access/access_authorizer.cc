@@ -185,21 +185,11 @@ AllowedSubject subject_of(std::string_view key) {
           .namespace_name = std::string(name.substr(kAccount.size(), colon - kAccount.size()))};
 }
 
-// Settles conditions; the policies are not looked at again.
-Task<Decision> evaluated(std::shared_ptr<const Conditions> conditions, const ConditionData& data,
-                         std::shared_ptr<ConditionMeter> meter) {
-  SecondaryChecks checks(data.authorizer, data.user);
-  Decision open = Decision::conditional(conditions);
-  Stopwatch watch;
-  for (;;) {
-    Decision outcome = settled_once(open, data, checks, meter.get());
-    if (!checks.is_waiting()) {
-      if (meter) meter->took(true, watch.elapsed());
-      co_return outcome;
-    }
-    bool goes_on = co_await checks.wait();
-    if (!goes_on) co_return failed(open, "an expression asks the authorizer too much");
-  }
+// What the impersonated request decides alone.
+Decision narrowed_by_request(std::shared_ptr<const Conditions> conditions,
+                             const Attributes& impersonated) {
+  ImpersonatedRuns runs(impersonated);
+  return partially_evaluated(Decision::conditional(std::move(conditions)), runs);
 }
 
 // All policies as they were at one moment.
@@ -214,7 +204,11 @@ class FrozenAccess : public Authorizer {
   }
   Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions,
                           const ConditionData& data) const override {
-    return evaluated(std::move(conditions), data, meter_);
+    return settled(std::move(conditions), data, meter_);
+  }
+  Decision narrowed(std::shared_ptr<const Conditions> conditions,
+                    const Attributes& impersonated) const override {
+    return narrowed_by_request(std::move(conditions), impersonated);
   }
   void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override {
     add_allowed_by(*index_, attributes, allowed);
@@ -227,6 +221,23 @@ class FrozenAccess : public Authorizer {
 };
 
 }  // namespace
+
+// The policies are not looked at again.
+Task<Decision> settled(std::shared_ptr<const Conditions> conditions, const ConditionData& data,
+                       std::shared_ptr<ConditionMeter> meter) {
+  SecondaryChecks checks(data.authorizer, data.user);
+  Decision open = Decision::conditional(conditions);
+  Stopwatch watch;
+  for (;;) {
+    Decision outcome = settled_once(open, data, checks, meter.get());
+    if (!checks.is_waiting()) {
+      if (meter) meter->took(true, watch.elapsed());
+      co_return outcome;
+    }
+    bool goes_on = co_await checks.wait();
+    if (!goes_on) co_return failed(open, "an expression asks the authorizer too much");
+  }
+}
 
 Decision combined(Matches m) {
   if (m.denies)
@@ -363,7 +374,12 @@ std::optional<Decision> AccessAuthorizer::authorize(const Attributes& attributes
 
 Task<Decision> AccessAuthorizer::evaluate(std::shared_ptr<const Conditions> conditions,
                                           const ConditionData& data) const {
-  return evaluated(std::move(conditions), data, meter_);
+  return settled(std::move(conditions), data, meter_);
+}
+
+Decision AccessAuthorizer::narrowed(std::shared_ptr<const Conditions> conditions,
+                                    const Attributes& impersonated) const {
+  return narrowed_by_request(std::move(conditions), impersonated);
 }
 
 namespace {

@@ -23,6 +23,8 @@ class AccessAuthorizer : public Authorizer {
   std::optional<Decision> authorize(const Attributes& attributes) const override;
   Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions,
                           const ConditionData& data) const override;
+  Decision narrowed(std::shared_ptr<const Conditions> conditions,
+                    const Attributes& impersonated) const override;
   void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override;
   // The subjects of policies that allow; the rule has the expression, if any, as a member.
   // Policies with an expression and policies that do not allow make the list incomplete.
@@ -40,6 +42,11 @@ std::shared_ptr<const Authorizer> authorizer_of(std::shared_ptr<const Index> ind
 // The same from an index that the caller holds.
 Decision decide(const Index& index, const Attributes& attributes);
 void add_allowed_by(const Index& index, const Attributes& attributes, AllowedSubjects& allowed);
+
+// Settles conditions in the language of access policies, whoever made them. With a meter it is
+// measured.
+Task<Decision> settled(std::shared_ptr<const Conditions> conditions, const ConditionData& data,
+                       std::shared_ptr<ConditionMeter> meter = nullptr);
 
 // The result of the policies of one level. `holds`: they matched for every object. Conditions
 // may be empty.

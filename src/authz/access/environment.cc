@@ -66,10 +66,14 @@ Language make_language() {
   for (const std::string& name : names) unnamed.push_back({name, {}});
   unnamed.push_back({"request", {{.key = cel::Value::of_text("name")}}});
   cel::Unknowns without_name(*shared, unnamed);
+  std::vector<std::string> in_residuals = names;
+  in_residuals.emplace_back("request");
+  cel::Unknowns with_object = cel::Unknowns::variables(*shared, in_residuals);
   names.emplace_back(kImpersonated);
   cel::Unknowns more = cel::Unknowns::variables(*shared, names);
-  return {std::move(shared), std::move(unknowns), std::move(more), std::move(without_name),
-          bits | cel::slot_bit(impersonated->slot)};
+  return {std::move(shared),      std::move(unknowns),
+          std::move(more),        std::move(without_name),
+          std::move(with_object), bits | cel::slot_bit(impersonated->slot)};
 }
 
 const Value kNameKey[] = {Value::of_text("name")};

@@ -40,6 +40,7 @@ struct Language {
   cel::Unknowns impersonation_unknowns;  // of an impersonation check
   cel::Unknowns unnamed_unknowns;  // of a question without a name, for a denial: `request.name` is
                                    // known with the object
+  cel::Unknowns object_unknowns;   // of a residual: everything but `impersonatedRequest`
   std::uint64_t unknown_bits = 0;  // of both, as Node::reads counts slots
 };
 // Whether the impersonation filter asks this question, or the question has the same form.

@@ -45,6 +45,13 @@ cel::Residual Budget::reduce(const std::shared_ptr<const cel::Program>& program,
   return rest;
 }
 
+cel::Residual Budget::reduce(const cel::Residual& rest, std::span<const cel::Value> variables,
+                             const cel::Unknowns& unknowns) {
+  cel::Residual left = cel::reduce(rest, variables, unknowns, limits());
+  pay(left.spent());
+  return left;
+}
+
 std::string error_text(const cel::Value& v) {
   return v.is_error() ? std::string(v.error->message)
                       : cat("gives ", cel::type_name(v), ", not a bool");
@@ -107,6 +114,20 @@ Truth ResidualRuns::evaluate(const Condition& c, std::string& error) {
 Truth ResidualRuns::run(const Residue& rest, std::string& error) {
   if (const cel::Node* node = rest.residual().node()) prepare(node->reads);
   return verdict(budget_.run(rest.residual(), variables_), error);
+}
+
+ImpersonatedRuns::ImpersonatedRuns(const Attributes& impersonated) : impersonated_(impersonated) {
+  variables_[Language::kImpersonatedRequest] = impersonated_.get();
+}
+
+Truth ImpersonatedRuns::truth(const Condition& c, std::string& error) {
+  const Residue* rest = dynamic_cast<const Residue*>(c.compiled.get());
+  if (!rest || c.on_parent) return Truth::kUnevaluatable;
+  // `request` is known already, where anything of it is left it is the name of the object.
+  const cel::Residual left = budget_.reduce(rest->residual(), variables_,
+                                            language().object_unknowns);
+  if (left.is_value()) return verdict(left.value(), error);
+  return matters(c.effect, left) ? Truth::kUnevaluatable : Truth::kFalse;
 }
 
 void ResidualRuns::prepare(std::uint64_t reads) {

@@ -27,6 +27,9 @@ class Budget {
   cel::Value run(const cel::Residual& residual, std::span<const cel::Value> variables);
   cel::Residual reduce(const std::shared_ptr<const cel::Program>& program,
                        std::span<const cel::Value> variables, const cel::Unknowns& unknowns);
+  // The result borrows `rest`.
+  cel::Residual reduce(const cel::Residual& rest, std::span<const cel::Value> variables,
+                       const cel::Unknowns& unknowns);
   bool is_used_up() const { return left_ == 0; }
 
  private:
@@ -91,6 +94,19 @@ class ResidualRuns : public ConditionEvaluator {
   cel::AuthorizerHandle asks_, resource_;
   std::optional<RequestValue> impersonated_;
   std::optional<NameValue> name_;
+};
+
+// Evaluates the residuals of an impersonation check as far as the impersonated request decides
+// them; what needs the object stays open. Belongs to one evaluation; borrows everything.
+class ImpersonatedRuns : public ConditionEvaluator {
+ public:
+  explicit ImpersonatedRuns(const Attributes& impersonated);
+  Truth truth(const Condition& condition, std::string& error) override;
+
+ private:
+  Budget budget_{2 * kMostTogether};
+  RequestValue impersonated_;
+  Variables variables_;
 };
 
 }  // namespace cardea::authz::access

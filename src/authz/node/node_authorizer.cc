@@ -263,11 +263,16 @@ std::optional<std::string_view> node_of(const User& user) {
   return name.substr(kPrefix.size());
 }
 
-NodeAuthorizer::NodeAuthorizer(const Graph& graph, Features features)
-    : graph_(graph), live_(graph), features_(features) {}
+NodeAuthorizer::NodeAuthorizer(const Graph& graph, Features features,
+                               std::optional<WriteConditions> conditions)
+    : graph_(graph), live_(graph), features_(features), conditions_(conditions) {}
 
 NodeAuthorizer::NodeAuthorizer(const NodeAuthorizer& live, std::shared_ptr<const Graph> graph)
-    : still_(std::move(graph)), graph_(*still_), live_(live.live_), features_(live.features_) {}
+    : still_(std::move(graph)),
+      graph_(*still_),
+      live_(live.live_),
+      features_(live.features_),
+      conditions_(live.conditions_) {}
 
 std::shared_ptr<const Authorizer> NodeAuthorizer::frozen() const {
   if (still_) return nullptr;
@@ -280,7 +285,14 @@ std::optional<Decision> NodeAuthorizer::authorize(const Attributes& attributes) 
   if (node->empty())
     return Decision::no_opinion(cat("unknown node for user ", quoted(attributes.user.name)));
   if (!attributes.is_resource_request) return Decision::no_opinion();
-  return decide({attributes, *node, graph_, features_});
+  Decision decision = decide({attributes, *node, graph_, features_});
+  return conditions_ ? conditions_->on(std::move(decision), attributes, *node)
+                     : std::move(decision);
+}
+
+Task<Decision> NodeAuthorizer::evaluate(std::shared_ptr<const Conditions> conditions,
+                                        const ConditionData& data) const {
+  return WriteConditions::settle(std::move(conditions), data);
 }
 
 void NodeAuthorizer::add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const {
@@ -290,6 +302,10 @@ void NodeAuthorizer::add_allowed(const Attributes& attributes, AllowedSubjects& 
   auto may = [&](std::string_view node) {
     return decide({attributes, node, *nodes.graph, features_}).allowed();
   };
+  if (conditions_ && WriteConditions::concern(attributes)) {
+    allowed.incomplete = true;
+    allowed.remarks.push_back("authorizer `node` decides about this by the object");
+  }
   std::set<std::string> candidates = named_in(attributes);
   if (may(any_node(candidates))) {
     allowed.subjects.push_back({.kind = "Group", .name = "system:nodes"});

@@ -5,6 +5,7 @@
 
 #include "authz/authorizer.h"
 #include "authz/node/graph.h"
+#include "authz/node/write_conditions.h"
 
 namespace cardea::authz::node {
 
@@ -26,11 +27,16 @@ struct Features {
 // Allowing allocates nothing. Borrows the graph.
 class NodeAuthorizer : public Authorizer {
  public:
-  explicit NodeAuthorizer(const Graph& graph, Features features = {});
+  // With `conditions` the object decides about writes; without, writes are allowed as far as the
+  // request tells, and the admission plugin NodeRestriction looks at the object.
+  explicit NodeAuthorizer(const Graph& graph, Features features = {},
+                          std::optional<WriteConditions> conditions = std::nullopt);
 
   std::string_view name() const override { return "node"; }
   std::string_view type() const override { return "Node"; }
   std::optional<Decision> authorize(const Attributes& attributes) const override;
+  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions,
+                          const ConditionData& data) const override;
   void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override;
   // The nodes that may do it by the graph, the name or the selector of the question, as users;
   // where every node may, the group of all nodes. No binding grants it, and a user counts as a
@@ -45,6 +51,7 @@ class NodeAuthorizer : public Authorizer {
   const Graph& graph_;                  // what decisions ask
   const Graph& live_;
   Features features_;
+  std::optional<WriteConditions> conditions_;  // nullopt: the object does not matter
 };
 
 }  // namespace cardea::authz::node

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "base/utf8.h"
 
 namespace cardea::authz::rbac {
 namespace {
@@ -36,9 +37,7 @@ int distance(const PolicyRule& rule, const Mismatch& m, const Attributes& a) {
 
 std::string clipped(std::string text) {
   if (text.size() <= kMostText) return text;
-  std::size_t end = kMostText;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end) + "...";
+  return cat(utf8_prefix(text, kMostText), "...");
 }
 
 std::string missing_parts(const Candidate& c, const Attributes& a) {

@@ -208,6 +208,15 @@ Task<Decision> WebhookAuthorizer::evaluate(std::shared_ptr<const Conditions> con
   co_return settled;
 }
 
+Decision WebhookAuthorizer::narrowed(std::shared_ptr<const Conditions> conditions,
+                                     const Attributes& impersonated) const {
+  CelOnImpersonatedRequest in_cel(impersonated);
+  Decision open = Decision::conditional(std::move(conditions));
+  Decision left = partially_evaluated(open, in_cel);
+  // The author gets back what it said.
+  return left.kind == Decision::Kind::kConditional ? open : left;
+}
+
 Task<Decision> WebhookAuthorizer::ask_author(Decision open, const ConditionData& data) const {
   if (!options_.conditions_client)
     co_return failed(open, cat("webhook `", options_.name,

@@ -77,6 +77,8 @@ class WebhookAuthorizer : public Authorizer {
   Task<Decision> authorize_waiting(Attributes attributes) const override;
   Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions,
                           const ConditionData& data) const override;
+  Decision narrowed(std::shared_ptr<const Conditions> conditions,
+                    const Attributes& impersonated) const override;
   void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override;
 
  private:

@@ -608,8 +608,9 @@ class Reducer {
   std::uint32_t unrolled_ = 0;
 };
 
-Residual reduce(std::shared_ptr<const Program> program, std::span<const Value> variables,
-                const Unknowns& unknowns, const Limits& limits) {
+Residual Residual::reduced(std::shared_ptr<const Program> program, const Node& root,
+                           std::span<const Value> variables, const Unknowns& unknowns,
+                           const Limits& limits) {
   Residual out;
   Arena scratch;
   Frame frame(scratch);
@@ -622,7 +623,7 @@ Residual reduce(std::shared_ptr<const Program> program, std::span<const Value> v
   frame.allow_work();
   const std::uint64_t allowed = frame.work;
   Reducer reducer(*program, unknowns, frame, out.arena_);
-  const Outcome outcome = reducer.visit(&program->root());
+  const Outcome outcome = reducer.visit(&root);
   if (!frame.fatal && !outcome.known()) {
     out.node_ = outcome.node;
   } else {
@@ -636,6 +637,22 @@ Residual reduce(std::shared_ptr<const Program> program, std::span<const Value> v
   out.spent_ = frame.cost + (allowed - frame.work) / Frame::kWorkPerUnit +
                (out.arena_ ? out.arena_->used() / kBytesPerUnit : 0);
   out.program_ = std::move(program);
+  return out;
+}
+
+Residual reduce(std::shared_ptr<const Program> program, std::span<const Value> variables,
+                const Unknowns& unknowns, const Limits& limits) {
+  const Node& root = program->root();
+  return Residual::reduced(std::move(program), root, variables, unknowns, limits);
+}
+
+Residual reduce(const Residual& rest, std::span<const Value> variables, const Unknowns& unknowns,
+                const Limits& limits) {
+  if (const Node* root = rest.node_)
+    return Residual::reduced(rest.program_, *root, variables, unknowns, limits);
+  Residual out;  // nothing is left to reduce
+  out.program_ = rest.program_;
+  out.value_ = rest.value_;
   return out;
 }
 

@@ -81,6 +81,10 @@ class Residual {
  private:
   friend Residual reduce(std::shared_ptr<const Program>, std::span<const Value>, const Unknowns&,
                          const Limits&);
+  friend Residual reduce(const Residual&, std::span<const Value>, const Unknowns&, const Limits&);
+  static Residual reduced(std::shared_ptr<const Program> program, const Node& root,
+                          std::span<const Value> variables, const Unknowns& unknowns,
+                          const Limits& limits);
   std::shared_ptr<const Program> program_;
   std::unique_ptr<Arena> arena_;  // null for plain true and false
   const Node* node_ = nullptr;
@@ -92,5 +96,8 @@ class Residual {
 // slot.
 Residual reduce(std::shared_ptr<const Program> program, std::span<const Value> variables,
                 const Unknowns& unknowns, const Limits& limits = {});
+// The same for a residual, when more variables are known. Borrows `rest`.
+Residual reduce(const Residual& rest, std::span<const Value> variables, const Unknowns& unknowns,
+                const Limits& limits = {});
 
 }  // namespace cardea::cel

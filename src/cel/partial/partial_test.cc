@@ -32,6 +32,28 @@ TEST(Residual, KnownDataIsGone) {
             "object.labels.all(k, k in [\"a\", \"b\"])");
 }
 
+TEST(Residual, CanBeReducedAgainWhenMoreIsKnown) {
+  Environment env = extended_environment();
+  env.variable("request", "dyn").variable("later", "dyn").variable("object", "dyn");
+  const auto shared = std::move(env).share();
+  const json::Value request = *json::parse(R"({"user":"u"})"), later = *json::parse(R"({"ok":1})");
+  const Unknowns first = Unknowns::variables(*shared, {"later", "object"}),
+                 second = Unknowns::variables(*shared, {"object", "request"});
+  auto left = [&](std::string_view text) {
+    const Residual once = reduce(*compile(text, shared),
+                                 std::vector<Value>{Value::of_json(request), Value(), Value()},
+                                 first);
+    const Residual twice = reduce(once, std::vector<Value>{Value(), Value::of_json(later), Value()},
+                                  second);
+    return twice.print();
+  };
+  EXPECT_EQ(left("later.ok == 1 && object.by == request.user"), R"(object.by == "u")");
+  EXPECT_EQ(left("later.ok == 2 && object.by == request.user"), "false");
+  EXPECT_EQ(left("later.ok == 1 || object.by == request.user"), "true");
+  EXPECT_EQ(left("request.user == 'u'"), "true");
+  EXPECT_EQ(left("request.user == 'u' && later.ok == 1"), "true");
+}
+
 TEST(Residual, LoopsOverKnownDataBecomeChains) {
   EXPECT_EQ(left_of("request.groups.exists(g, g == object.team)", R"({"groups":["a","b"]})"),
             "\"a\" == object.team || \"b\" == object.team");

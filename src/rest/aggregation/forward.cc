@@ -39,7 +39,9 @@ Error refused(const Call& call, std::string why) {
 // Permissions that depend on the object are none here, unless the other server settles them.
 Result<void> is_allowed_as_it_is(const Call& call, const Remote& remote) {
   const bool is_open = call.open.is_conditional() || call.open.has_conditions();
-  if (call.open.is_granular() || (is_open && !remote.service.asks_back))
+  // The other server does not know who acts for the user.
+  const bool is_settled_here_alone = call.open.is_granular() || call.open.acts_under_conditions();
+  if (is_settled_here_alone || (is_open && !remote.service.asks_back))
     return fail(refused(call, "another server serves it, and conditions cannot be settled there"));
   return {};
 }

@@ -138,7 +138,8 @@ Result<void> ApiServer::load_authorizers(const Parts& parts) {
   field_permissions_ = std::make_unique<FieldPermissions>(uncovered_->snapshot(),
                                                           parts.metrics.registry());
   auto built_ins = BuiltInAuthorizers::make(parts.store, catalog_, parts.namespace_policy,
-                                            parts.random, parts.metrics.registry());
+                                            features_.node_conditions, parts.random,
+                                            parts.metrics.registry());
   if (!built_ins) return fail(built_ins.error());
   built_ins_ = std::move(*built_ins);
   if (features_.fine_grained_authorization)

@@ -41,6 +41,7 @@ struct Features {
   bool conditional_authorization = true;
   bool fine_grained_authorization = true;
   bool constrained_impersonation = true;
+  bool node_conditions = false;  // whether the Node authorizer decides about objects
 };
 
 // In what one server differs from another. Everything that is referred to outlives the server.

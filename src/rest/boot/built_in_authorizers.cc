@@ -2,12 +2,24 @@
 
 #include "authz/node/node_authorizer.h"
 #include "authz/rbac/rbac_authorizer.h"
+#include "base/strings.h"
+#include "rest/write/stored_object.h"
 
 namespace cardea::rest {
+namespace {
+
+std::string uid_of_node(const void* store, std::string_view node) {
+  const store::RecordPtr record = static_cast<const store::Store*>(store)->get(
+      cat("/registry/minions/", node));
+  return record ? std::string(parse_stored(*record)["metadata"]["uid"].as_string()) : "";
+}
+
+}  // namespace
 
 Result<std::unique_ptr<BuiltInAuthorizers>> BuiltInAuthorizers::make(
     store::Store& store, const Snapshot<catalog::Catalog>& catalog,
-    const NamespacePolicySettings& settings, Random& random, MetricRegistry& metrics) {
+    const NamespacePolicySettings& settings, bool node_conditions, Random& random,
+    MetricRegistry& metrics) {
   std::unique_ptr<BuiltInAuthorizers> self(new BuiltInAuthorizers(random, catalog));
   auto feed = feeds::NodeGraphFeed::start(store, self->nodes_);
   if (!feed) return fail(feed.error());
@@ -26,8 +38,11 @@ Result<std::unique_ptr<BuiltInAuthorizers>> BuiltInAuthorizers::make(
       authz::namespace_policy::Surroundings{
           .kinds = &self->kinds_, .nodes = &self->nodes_, .node_names = settings.node_names},
       &metrics);
+  std::optional<authz::node::WriteConditions> conditions;
+  if (node_conditions) conditions.emplace(uid_of_node, &store);
   self->by_type_ = {
-      {"Node", std::make_shared<authz::node::NodeAuthorizer>(self->nodes_)},
+      {"Node", std::make_shared<authz::node::NodeAuthorizer>(self->nodes_, authz::node::Features(),
+                                                             conditions)},
       {"Access",
        std::make_shared<authz::access::AccessAuthorizer>(self->access_->snapshot(), &metrics)},
       {"Policy", self->namespace_policy_},

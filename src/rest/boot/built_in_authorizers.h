@@ -36,7 +36,8 @@ class BuiltInAuthorizers {
   static Result<std::unique_ptr<BuiltInAuthorizers>> make(store::Store& store,
                                                           const Snapshot<catalog::Catalog>& catalog,
                                                           const NamespacePolicySettings& settings,
-                                                          Random& random, MetricRegistry& metrics);
+                                                          bool node_conditions, Random& random,
+                                                          MetricRegistry& metrics);
 
   // Node, Access, Policy and RBAC, by the names that --authorization-mode has for them.
   const ByType& by_type() const { return by_type_; }

@@ -11,6 +11,9 @@ struct Acting {
   authz::User user;
   std::optional<impersonation::Deputy> deputy = {};  // the sender of a request that impersonates
                                                      // another user
+  // What must hold for the object of the request before the sender may have acted for the user;
+  // null: nothing.
+  std::shared_ptr<const impersonation::OpenImpersonation> open = {};
 };
 
 // A user that the sender may not act for. For audit.

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
 #include "json/print.h"
 #include "rest/testing/test_server.h"
 
@@ -17,6 +18,19 @@ class ByVerb : public authz::Authorizer {
  public:
   std::string_view name() const override { return "byverb"; }
   std::optional<authz::Decision> authorize(const authz::Attributes& a) const override {
+    if (a.user.name == "dev")
+      return authz::conditional_on({.conditions = {{.effect = authz::Condition::Effect::kAllow,
+                                                    .id = "dev.example.com/class",
+                                                    .type = std::string(authz::kCelType),
+                                                    .text = "object.spec.class ==\n'dev'",
+                                                    .description = "of class dev"}}});
+    if (a.user.name == "opaque")
+      return authz::conditional_on({.conditions = {{.effect = authz::Condition::Effect::kDeny,
+                                                    .id = "x.example.com/secret",
+                                                    .type = "x.example.com/own",
+                                                    .text = "bytes"},
+                                                   {.effect = authz::Condition::Effect::kAllow,
+                                                    .id = "x.example.com/rest"}}});
     if (a.verb == "allow") return authz::Decision::allow("because");
     if (a.verb == "deny") return authz::Decision::deny("never");
     if (a.verb == "fail") return authz::Decision::no_opinion("", "it broke");
@@ -73,6 +87,57 @@ TEST_F(AccessReviews, SelectorsReachTheAuthorizerAndWhatCannotBeReadIsTold) {
       R"({"allowed":false,"evaluationError":"it broke; spec.resourceAttributes.fieldSelector )"
       R"(ignored due to parse error; )"
       R"(spec.resourceAttributes.labelSelector partially ignored due to parse error"})");
+}
+
+TEST_F(AccessReviews, SayConditionsInOneLineWhereTheyCanStillBeSettled) {
+  auto about = [&](const char* user, const std::string& attributes, const char* more = "") {
+    return status(kSubject, cat(R"({"user":")", user, R"(","resourceAttributes":{)", attributes,
+                                "}", more, "}"));
+  };
+  EXPECT_EQ(about("dev", R"("verb":"create","resource":"pods")"),
+            R"({"allowed":false,"reason":"allowed if object.spec.class == 'dev' (of class dev); )"
+            R"(`cardea can-i create pods` tells more"})");
+  EXPECT_EQ(about("dev", R"("verb":"create","group":"apps","resource":"deployments")"),
+            R"({"allowed":false,"reason":"allowed if object.spec.class == 'dev' (of class dev); )"
+            R"(`cardea can-i create deployments.apps` tells more"})");
+  EXPECT_EQ(about("dev", R"("verb":"get","resource":"pods","subresource":"exec")"),
+            R"({"allowed":false,"reason":"allowed if object.spec.class == 'dev' (of class dev); )"
+            R"(`cardea can-i get pods/exec` tells more"})");
+  EXPECT_EQ(about("opaque", R"("verb":"delete","resource":"pods")"),
+            R"({"allowed":false,"denied":true,"reason":"denied if condition )"
+            R"(\"x.example.com/secret\" holds; allowed if condition \"x.example.com/rest\" holds; )"
+            R"(`cardea can-i delete pods` tells more"})");
+  // Reads: no condition can turn them, so none is named.
+  for (const char* read :
+       {R"("verb":"get","resource":"pods")", R"("verb":"list","resource":"pods")",
+        R"("verb":"watch","resource":"pods")",
+        R"("verb":"get","resource":"pods","subresource":"log")", R"("verb":"*","resource":"pods")",
+        R"("verb":"create","resource":"*")"})
+    EXPECT_EQ(about("dev", read),
+              R"({"allowed":false,"reason":"allowed under conditions only, which cannot be )"
+              R"(evaluated for this request"})")
+        << read;
+}
+
+TEST_F(AccessReviews, TheCompactFormHasNoWordsForPeople) {
+  auto in = [&](const char* mode) {
+    return ask(kSubject, cat(R"({"user":"dev","conditionalAuthorization":{"mode":")", mode,
+                             R"("},"resourceAttributes":{"verb":"create","version":"v1",)"
+                             R"("resource":"pods"}})"))["status"];
+  };
+  EXPECT_EQ(in("HumanReadable")["reason"].as_string(),
+            "allowed if object.spec.class == 'dev' (of class dev)");
+  const json::Value compact = in("Optimized");
+  EXPECT_FALSE(compact.has("reason"));
+  EXPECT_EQ(json::print(compact).find("of class dev"), std::string::npos);
+  EXPECT_NE(json::print(compact).find("object.spec.class"), std::string::npos);
+}
+
+TEST_F(AccessReviews, A403OfAReadNamesNoConditions) {
+  Loopback dev(server.gateway(), server.loop(), {.name = "dev"}, "dev");
+  auto reply = dev.send_and_wait("GET", "/api/v1/namespaces/default/pods");
+  EXPECT_EQ(reply.status, 403);
+  EXPECT_EQ(reply.body["message"].as_string().find("object.spec"), std::string_view::npos);
 }
 
 TEST_F(AccessReviews, OfOneselfAskAboutTheCaller) {

@@ -5,6 +5,7 @@
 #include "authz/access/environment.h"
 #include "authz/access/policy.h"
 #include "base/strings.h"
+#include "base/utf8.h"
 #include "catalog/object_types.h"
 #include "cel/partial/pattern.h"
 #include "cel/syntax/print.h"
@@ -59,10 +60,7 @@ Result<void> check_expression(const Call& call, const Value& review) {
 
 std::string shortened_value(std::string text) {
   if (text.size() <= kLongestValue) return text;
-  std::size_t end = kLongestValue;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  text.resize(end);
-  return text + "…";
+  return cat(utf8_prefix(text, kLongestValue), "…");
 }
 
 // What an expression runs in: the variables with their values, and those without. `authorizer` asks

@@ -1,11 +1,13 @@
 // ImpersonationReview: the permissions that one user needs to make a request as another, which of
 // them the user has, and the smallest rules that are missing. Answered and not stored.
 #include "authz/access_review.h"
+#include "authz/condition_line.h"
 #include "authz/user_info.h"
 #include "base/strings.h"
 #include "impersonation/plan.h"
 #include "rest/asking.h"
 #include "rest/reviews/admit_review.h"
+#include "rest/reviews/conditional_answer.h"
 #include "rest/verbs/subresources.h"
 
 namespace cardea::rest {
@@ -59,8 +61,13 @@ void set_given(Value& object, std::string_view key, const std::string& text) {
   if (!text.empty()) object.set(key, text);
 }
 
+bool is_open(const PlannedQuestion& q) {
+  return q.decision.kind == authz::Decision::Kind::kConditional;
+}
+
 Value shown_question(const PlannedQuestion& q) {
   Value out = authz::review_status(q.decision, "");
+  if (is_open(q)) out.set("reason", authz::condition_line(q.decision));
   Value asked = Value::object({{"verb", q.verb}});
   if (!q.is_resource_request) {
     asked.set("path", q.path);
@@ -101,12 +108,14 @@ Value missing_grant(const PlannedQuestion& q) {
 Value shown_mode(const PlannedMode& mode) {
   Value out = Value::object(
       {{"mode", impersonation::mode_name(mode.mode)}, {"allowed", mode.is_allowed()}});
-  set_given(out, "reason", mode.flaw);
+  const bool depends = !mode.is_allowed() && mode.may_be_allowed();
+  set_given(out, "reason", depends ? "it depends on the object" : mode.flaw);
   Value missing = Value::array();
   for (const PlannedQuestion& q : mode.questions) {
     out.member("questions").push_back(shown_question(q));
     // No rule helps against a denial.
-    if (q.counts && q.decision.kind != authz::Decision::Kind::kDeny && !q.decision.allowed())
+    const bool is_refused = !q.decision.allowed() && !is_open(q);
+    if (q.counts && is_refused && q.decision.kind != authz::Decision::Kind::kDeny)
       missing.push_back(missing_grant(q));
   }
   if (mode.flaw.empty() && !missing.empty()) out.set("missingGrants", std::move(missing));
@@ -130,8 +139,11 @@ Task<Result<Answer>> review_impersonation(Call& call) {
   const authz::Asking asking = call.services.conditional_authorization
                                    ? authz::Asking::kConditionsAware
                                    : authz::Asking::kFolded;
-  std::vector<PlannedMode> modes = co_await impersonation::plan(chain, sender, std::move(wanted),
-                                                                std::move(request), rules, asking);
+  const authz::Attributes asked = question.attributes(sender);
+  const bool may_stay_open = asking != authz::Asking::kFolded && asked.verb != "deletecollection" &&
+                             may_be_settled(asked);
+  std::vector<PlannedMode> modes = co_await impersonation::plan(
+      chain, sender, std::move(wanted), std::move(request), rules, asking, may_stay_open);
   bool back = co_await back_on_loop(call);
   (void)back;
   Value status = Value::object({{"allowed", false}});

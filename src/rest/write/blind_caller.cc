@@ -84,6 +84,7 @@ Value identity_and_sent(const Call& call, const Value& object) {
 bool may_be_blind(const Call& call) {
   const std::string& verb = call.info.verb;
   if (authz::is_connection(authz::Attributes{call.user, call.info})) return false;  // shows none
+  if (call.open.is_acting_open()) return true;
   if (verb == "delete" || verb == "deletecollection") return true;
   if (verb == "create") {
     if (call.info.subresource == "eviction") return true;
@@ -95,11 +96,12 @@ bool may_be_blind(const Call& call) {
 }
 
 bool is_known_blind(const Call& call) {
-  return call.open.sight.reads == false && may_be_blind(call);
+  return call.open.is_acting_open() || (call.open.sight.reads == false && may_be_blind(call));
 }
 
 Task<bool> is_blind(Call& call) {
   if (!may_be_blind(call)) co_return false;
+  if (call.open.is_acting_open()) co_return true;
   if (!call.open.sight.reads) {
     bool reads = co_await may_read(call);
     call.open.sight.reads = reads;
@@ -107,34 +109,38 @@ Task<bool> is_blind(Call& call) {
   co_return !*call.open.sight.reads;
 }
 
+namespace {
+
+constexpr std::string_view kNeedsGet = "this needs the verb \"get\"";
+constexpr std::string_view kActingIsNotReading =
+    "acting for another user under conditions on the object does not include "
+    "reading it";
+
+Error refused_to_read(Call& call, std::string_view what, std::string_view needed) {
+  std::string reason = cat(what, ": ", needed);
+  note_refusal(call, reason);
+  return authz::forbidden(authz::Attributes{call.user, call.info}, reason);
+}
+
+}  // namespace
+
 Task<Result<void>> judge_blindly(Call& call) {
   bool blind = co_await is_blind(call);
   if (!blind) co_return Result<void>();
-  if (call.open.sight.named.reads_object) {
-    constexpr std::string_view kReason =
-        "the operations `test`, `copy` and `move` of a JSON patch read the object: they need the "
-        "verb \"get\"";
-    note_refusal(call, kReason);
-    co_return fail(authz::forbidden(authz::Attributes{call.user, call.info}, std::string(kReason)));
-  }
-  if (call.open.sight.named.is_json_patch && names_ignored_fields(call)) {
-    constexpr std::string_view kReason =
-        "a JSON patch that names fields it cannot write reads them: it needs the verb "
-        "\"get\"";
-    note_refusal(call, kReason);
-    co_return fail(authz::forbidden(authz::Attributes{call.user, call.info}, std::string(kReason)));
-  }
+  const std::string_view needed = call.open.is_acting_open() ? kActingIsNotReading : kNeedsGet;
+  if (call.open.sight.named.reads_object)
+    co_return fail(refused_to_read(
+        call, "the operations `test`, `copy` and `move` of a JSON patch read the object", needed));
+  if (call.open.sight.named.is_json_patch && names_ignored_fields(call))
+    co_return fail(
+        refused_to_read(call, "a JSON patch that names fields it cannot write reads them", needed));
   if (!call.open.is_granular()) co_return Result<void>();
   // A webhook may turn a field that is named into others: whether those change tells what is
   // stored.
   if (call.resource->is_converted_by_webhook &&
-      call.catalog->storage_of(*call.resource) != call.resource) {
-    constexpr std::string_view kReason =
-        "a write through a version that a webhook converts reads the object: it needs the verb "
-        "\"get\"";
-    note_refusal(call, kReason);
-    co_return fail(authz::forbidden(authz::Attributes{call.user, call.info}, std::string(kReason)));
-  }
+      call.catalog->storage_of(*call.resource) != call.resource)
+    co_return fail(refused_to_read(
+        call, "a write through a version that a webhook converts reads the object", needed));
   Result<void> covered = co_await authorize_named(call);
   co_return covered;
 }

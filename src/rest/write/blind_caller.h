@@ -13,6 +13,9 @@ namespace cardea::rest {
 // of the object is. (A caller with the whole verb `update` or `patch` sees the object in the
 // answer, as in Kubernetes, and is not blind, unless reading is denied to the caller.)
 //
+// Whoever acts for another user under conditions on the object is blind until they are settled,
+// whatever the other user may read.
+//
 // Three rules ensure this:
 //  1. The fields that the request names are judged before the object is read, whether or not they
 //     change.

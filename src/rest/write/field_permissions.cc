@@ -137,8 +137,7 @@ void annotate(Call& call, const std::optional<FieldRefusal>& refusal) {
 }
 
 Result<void> judged(Call& call, const FieldJudge& judge, Marker marker) {
-  call.services.field_permissions->count(!judge.refusal(),
-                                         call.open.fields().answers.in_order().size());
+  call.open.fields().is_covered = !judge.refusal();
   if (marker == Marker::kGranular || !call.open.fields().answers.in_order().empty())
     annotate(call, judge.refusal());
   if (judge.refusal()) return fail(refusal_error(call, *judge.refusal()));
@@ -574,6 +573,13 @@ Task<Result<void>> authorize_storage(Call& call, const catalog::Resource& storag
   Result<void> covered = co_await settle(call, changes, *storage.permissions, Marker::kRegular,
                                          excluded_on(*uncovered, storage).verbs);
   co_return covered;
+}
+
+void count_judgement(const Call& call) {
+  const FieldAccess* known = call.open.known_fields();
+  // A request whose policy has changed is decided, and judged, once more.
+  if (!known || !known->is_covered || call.has_policy_moved) return;
+  call.services.field_permissions->count(*known->is_covered, known->answers.in_order().size());
 }
 
 void note_refusal(Call& call, std::string_view reason) {

@@ -59,7 +59,8 @@ struct FieldAccess {
   std::optional<schema::ChangedFields> stored;   // the same in the stored version; nothing where
                                                  // that is the same one
   SentObject sent;                               // of a create
-  json::Value requested;  // the object that the caller wants to create, decoded
+  json::Value requested;           // the object that the caller wants to create, decoded
+  std::optional<bool> is_covered;  // how the fields were judged last; nullopt: they were not
 };
 
 // Whether a request that its verb does not allow may continue with the verb `granular`: only a
@@ -101,6 +102,9 @@ Task<Result<void>> authorize_storage(Call& call, const catalog::Resource& storag
 // The version that must be judged besides the version of the request; null when there is none.
 const catalog::Resource* other_storage(const catalog::Catalog& catalog,
                                        const catalog::Resource& resource);
+
+// At the end of a request: counts how its fields were judged, once, however often that was.
+void count_judgement(const Call& call);
 
 // Corrects the audit event of a request whose verb was allowed: it was forbidden after all,
 // with the reason.

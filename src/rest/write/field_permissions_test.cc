@@ -37,7 +37,7 @@ class Scripted : public authz::Authorizer {
   }
   Decision answer(std::string_view verb) const {
     asked.emplace_back(verb);
-    if (verb == "get") return Decision::allow();
+    if (verb == "get" && !is_blind) return Decision::allow();
     if (verb == conditional)
       return authz::conditional_on(
           {.conditions = {
@@ -53,6 +53,7 @@ class Scripted : public authz::Authorizer {
   std::string conditional, error;
   Decision settled = Decision::no_opinion();
   bool waits = false;
+  bool is_blind = false;
   mutable std::vector<std::string> asked;
   mutable std::string saw_changes;
 };
@@ -148,6 +149,65 @@ TEST_F(FieldsOfRequests, OwnersAreNotForWhoHasGranularToRewrite) {
   scripted_->allowed = {"patch"};
   EXPECT_EQ(patch(kForged).status, 200);
   EXPECT_THAT(owners(), HasSubstr("gitops"));
+}
+
+// Whether the caller is known to continue with `granular` before its apply is merged, or only after
+// conditions had no opinion.
+TEST_F(FieldsOfRequests, AnApplyOfTheSameValueTakesNoOwnershipOfWhatIsNotPermitted) {
+  auto applied = [this](std::string_view manager, std::string_view label) {
+    const std::string body = cat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":)",
+                                 R"("there","labels":{"mine/)", label, R"(":"1"}},)",
+                                 R"("data":{"a":"1"}})");
+    const int status = jane_
+                           .send_and_wait("PATCH", cat(kMap, "?fieldManager=", manager),
+                                          *json::parse(body), "application/apply-patch+yaml")
+                           .status;
+    EXPECT_EQ(status, 200) << manager;
+    Value entries = server_.send("GET", kMap).body["metadata"]["managedFields"];
+    std::string owned;
+    for (const Value& e : entries.items())
+      if (e["manager"].as_string() == manager) owned += json::print(e["fieldsV1"]);
+    return owned;
+  };
+  scripted_->allowed = {"granular", "granular:label(mine)"};
+  const std::string at_once = applied("at-once", "x");
+  EXPECT_THAT(at_once, HasSubstr("f:mine/x"));
+  EXPECT_THAT(at_once, ::testing::Not(HasSubstr("f:data")));
+  scripted_->conditional = "patch";
+  const std::string later = applied("later", "y");
+  EXPECT_THAT(later, HasSubstr("f:mine/y"));
+  EXPECT_THAT(later, ::testing::Not(HasSubstr("f:data")));
+  // Nobody loses a field either that the caller may not write.
+  EXPECT_THAT(json::print(server_.send("GET", kMap).body["metadata"]["managedFields"]),
+              HasSubstr("f:data"));
+  scripted_->settled = Decision::allow();
+  EXPECT_THAT(applied("whole", "z"), HasSubstr("f:data"));
+}
+
+TEST_F(FieldsOfRequests, AreCountedOnceForARequest) {
+  auto count = [this](const char* result) {
+    return server_.metrics()
+        .registry()
+        .counter({"cardea_field_permission_results_total", ""}, {{"result", result}})
+        .value();
+  };
+  scripted_->allowed = {"granular", "granular:label(mine)"};
+  EXPECT_EQ(patch(R"({"metadata":{"labels":{"mine/a":"1"}}})").status, 200);
+  EXPECT_EQ(count("covered"), 1u);
+  scripted_->conditional = "patch";  // the fields are judged after admission
+  EXPECT_EQ(patch(R"({"metadata":{"labels":{"mine/a":"2"}}})").status, 200);
+  EXPECT_EQ(count("covered"), 2u);
+  scripted_->conditional.clear();
+  scripted_->is_blind = true;  // the fields are judged before the object is read, and after
+  EXPECT_EQ(patch(R"({"metadata":{"labels":{"mine/a":"3"}}})").status, 200);
+  EXPECT_EQ(count("covered"), 3u);
+  EXPECT_EQ(count("refused"), 0u);
+  EXPECT_EQ(patch(R"({"data":{"a":"3"}})").status, 403);
+  EXPECT_EQ(count("covered"), 3u);
+  EXPECT_EQ(count("refused"), 1u);
+  scripted_->allowed = {"patch"};
+  EXPECT_EQ(patch(R"({"data":{"a":"3"}})").status, 200);
+  EXPECT_EQ(count("covered"), 3u) << "nothing was judged";
 }
 
 TEST_F(FieldsOfRequests, ADenyHasNoWayAround) {

@@ -73,8 +73,12 @@ const schema::ChangedFields* changed_fields(const Call& call, const FieldAccess*
 
 }  // namespace
 
-Settlement::Settlement(authz::Permit permit, bool is_granular)
-    : permit_(std::move(permit)), began_granular_(is_granular), is_granular_(is_granular) {}
+Settlement::Settlement(authz::Permit permit, bool is_granular,
+                       std::shared_ptr<const impersonation::OpenImpersonation> acting)
+    : permit_(std::move(permit)),
+      acting_(std::move(acting)),
+      began_granular_(is_granular),
+      is_granular_(is_granular) {}
 Settlement::~Settlement() = default;
 Settlement::Settlement(Settlement&&) noexcept = default;
 
@@ -86,7 +90,8 @@ std::vector<authz::Ground> Settlement::grounds() const {
 }
 
 bool Settlement::has_conditions() const {
-  return permit_.is_conditional() || (create_permit_ && create_permit_->is_conditional());
+  return permit_.is_conditional() || (create_permit_ && create_permit_->is_conditional()) ||
+         acting_;
 }
 
 void Settlement::start_over() {
@@ -251,6 +256,12 @@ Task<Result<void>> Settlement::settle_on(const Review& review, const Value& obje
     data.parent = &parent;
   const std::pair<std::string_view, const authz::Permit*> permits[] = {
       {call_->info.verb, &permit_}, {"create", create_permit_ ? &*create_permit_ : nullptr}};
+  if (acting_) {
+    Result<void> may_act = co_await settle_acting(review, data);
+    if (!may_act) co_return may_act;
+  }
+  if (!is_conditional() && !(create_permit_ && create_permit_->is_conditional()))
+    co_return Result<void>();  // the decision about the user stands
   std::string reason;
   for (const auto& [verb, permit] : permits) {
     if (!permit || !permit->is_conditional()) continue;

@@ -7,6 +7,10 @@
 #include "base/task.h"
 #include "schema/permissions/named_fields.h"
 
+namespace cardea::impersonation {
+struct OpenImpersonation;  // impersonation/impersonation.h
+}
+
 namespace cardea::rest {
 
 struct Call;
@@ -31,20 +35,26 @@ struct Sight {
 // Whatever authorization left open about one request, from the gateway to the commit:
 //
 //  - conditions, which need the objects,
+//  - whether the sender may act for the user, where conditions on that need the objects,
 //  - fields: the caller holds the verb `granular`, so the fields that the request changes decide,
 //  - the creation behind an update: whether it is one is known when the object is looked for.
 //
 // A write asks it at named points, in the order of the functions below. One for each request.
 class Settlement final : public admission::OpenAuthorization {
  public:
-  Settlement(authz::Permit permit, bool is_granular);
+  Settlement(authz::Permit permit, bool is_granular,
+             std::shared_ptr<const impersonation::OpenImpersonation> acting = nullptr);
   ~Settlement();
   Settlement(Settlement&&) noexcept;
 
   // What is open.
   bool is_granular() const { return is_granular_; }
   bool is_conditional() const { return permit_.is_conditional(); }  // the request's own permit
-  bool has_conditions() const;
+  bool has_conditions() const;                                      // of any sort
+  // Whether the sender has not proved yet that it may act for the user. Until then it learns
+  // nothing about the object.
+  bool is_acting_open() const { return acting_ && !conditions_are_settled_; }
+  bool acts_under_conditions() const { return acting_ != nullptr; }
   // The stored objects by which the request was allowed, as far as they are known.
   std::vector<authz::Ground> grounds() const;
 
@@ -108,12 +118,16 @@ class Settlement final : public admission::OpenAuthorization {
                                const json::Value& old_object, Form form);
   Task<Result<void>> settle_on_stored(const admission::Review& review, const json::Value& object,
                                       const json::Value& old_object);
+  // Whether the sender may act for the user, with the objects of `about`.
+  Task<Result<void>> settle_acting(const admission::Review& review,
+                                   const authz::ConditionData& about);
   // Conditions ended without an opinion: permissions on the fields that change may still allow it.
   // Nothing when the caller has no such permissions at all.
   Task<std::optional<Result<void>>> settle_by_fields();
 
   authz::Permit permit_;
   std::optional<authz::Permit> create_permit_;
+  std::shared_ptr<const impersonation::OpenImpersonation> acting_;  // null: nothing is open
   const bool began_granular_;
   bool is_granular_;
   bool conditions_are_settled_ = false;

@@ -195,9 +195,8 @@ Result<Next> own(Write& w) {
     w.keeps_identity = keeps_identity(w.object, w.old);
     keep_system_fields(w.object, w.old);
   }
-  w.may_turn_granular = call.open.has_conditions() && !call.open.is_granular() &&
-                        !w.options.is_apply;
-  w.sent = w.may_turn_granular ? w.object : Value();
+  w.may_turn_granular = call.open.has_conditions() && !call.open.is_granular();
+  w.sent = w.may_turn_granular && !w.options.is_apply ? w.object : Value();
   if (!w.options.is_apply)
     w.object = tracked(call, w.old_or_null(), std::move(w.object), w.options);
   return Next::kStep;
@@ -488,6 +487,13 @@ bool turned_granular(const Write& w) {
 }
 
 Task<Result<Next>> own_as_granular(Write& w) {
+  if (w.options.is_apply) {
+    // Nobody else owned anything of a new object.
+    if (w.is_create()) co_return Next::kStep;
+    Value kept = co_await with_owners_of_others(w.call, w.old, std::move(w.review->object));
+    w.review->object = std::move(kept);
+    co_return Next::kStep;
+  }
   const Value object = w.review->object;
   for (int round = 0; round < kMostRounds; ++round) {
     w.review->object = object;
