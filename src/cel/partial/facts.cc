@@ -112,9 +112,8 @@ std::optional<Facts::Claim> Facts::claim_of(const Literal& l) {
     const bool is_equal = (n.op == Op::kEqual) == l.truth;
     for (int side = 0; side < 2; ++side)
       if (const Value* c = constant_of(*n.args[1 - side]))
-        return Claim{.kind = is_equal ? Kind::kIs : Kind::kIsNot,
-                     .term = n.args[side],
-                     .values = {*c}};
+        return Claim{
+            .kind = is_equal ? Kind::kIs : Kind::kIsNot, .term = n.args[side], .values = {*c}};
     return std::nullopt;
   }
   if (n.op == Op::kInSet) {
@@ -161,8 +160,7 @@ std::optional<Facts::Claim> Facts::claim_of(const Literal& l) {
 
 std::string Facts::opaque_text(const Literal& l) {
   const Node& n = *l.node;
-  if (n.op != Op::kEqual && n.op != Op::kNotEqual)
-    return cat(l.truth ? "+" : "-", texts_.of(n));
+  if (n.op != Op::kEqual && n.op != Op::kNotEqual) return cat(l.truth ? "+" : "-", texts_.of(n));
   // Equality has no direction, and one that fails is neither equal nor unequal.
   std::string_view a = texts_.of(*n.args[0]), b = texts_.of(*n.args[1]);
   if (b < a) std::swap(a, b);
@@ -244,9 +242,8 @@ bool Facts::are_contradictory() const {
   });
   return is_both || std::ranges::any_of(terms_, [](const auto& one) {
            const Term& term = one.second;
-           return term.values && std::ranges::none_of(*term.values, [&](const Value& v) {
-                    return term.allows(v);
-                  });
+           return term.values && std::ranges::none_of(
+                                     *term.values, [&](const Value& v) { return term.allows(v); });
          });
 }
 
@@ -285,9 +282,8 @@ bool Facts::entail(const Claim& claim) {
   if (at == terms_.end()) return false;
   const Term& term = at->second;
   if (term.values)
-    return std::ranges::all_of(*term.values, [&](const Value& v) {
-      return !term.allows(v) || holds(claim, v);
-    });
+    return std::ranges::all_of(*term.values,
+                               [&](const Value& v) { return !term.allows(v) || holds(claim, v); });
   auto has_bound = [&](const auto& bounds, int stronger) {
     return std::ranges::any_of(bounds, [&](const auto& bound) {
       if (!are_comparable(bound.first, claim.values[0])) return false;
@@ -323,8 +319,7 @@ bool Facts::entail(const Claim& claim) {
 }
 
 bool Facts::was_read(const Node& n) {
-  return is_plain_selection(*n.args[0]) &&
-         read_.contains(selected(texts_.of(*n.args[0]), n.name));
+  return is_plain_selection(*n.args[0]) && read_.contains(selected(texts_.of(*n.args[0]), n.name));
 }
 
 // A loop over the same list with a stronger body: what is true of all items, or of one.

@@ -34,8 +34,8 @@ class Texts {
 
 // What is known when some literals hold at once, and which other literals follow. It knows what
 // equality, `in`, order, and prefixes say about one term, that a field is there if it was read, and
-// that a loop over the same list follows from a stronger one. Sound, not complete. Borrows nodes and
-// texts.
+// that a loop over the same list follows from a stronger one. Sound, not complete. Borrows nodes
+// and texts.
 class Facts {
  public:
   explicit Facts(Texts& texts) : texts_(texts) {}

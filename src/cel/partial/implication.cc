@@ -136,9 +136,8 @@ bool implies(const Node* if_true, std::span<const Node* const> any_of,
     for (const Literal& literal : one) facts.add(literal);
     steps += one.size();
     if (facts.are_contradictory()) return true;
-    return std::ranges::any_of(any_of, [&](const Node* then) {
-      return Conclusion(facts, steps).follows(*then, true);
-    });
+    return std::ranges::any_of(
+        any_of, [&](const Node* then) { return Conclusion(facts, steps).follows(*then, true); });
   });
 }
 

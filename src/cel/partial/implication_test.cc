@@ -85,7 +85,7 @@ TEST(Implication, DoesNotFollowFromWhatIsWeakerOrMayFail) {
            {"object.a.startsWith('team-')", "object.a.startsWith('team-a-')"},
            {"object.n <= 5", "object.n <= 3"},
            {"object.n >= 3", "object.n > 3"},
-           {"object.n > 4", "object.n >= 5"},  // 4.5
+           {"object.n > 4", "object.n >= 5"},     // 4.5
            {"!(object.n < 5)", "object.n >= 5"},  // not a number
            {"has(object.a)", "object.a == 'x'"},
            {"!has(object.a)", "object.a != 'x'"},  // fails
@@ -148,7 +148,9 @@ class Chance {
   std::string pick(std::initializer_list<const char*> list) {
     return *(list.begin() + below(list.size()));
   }
-  std::string constant() { return pick({"'x'", "'xy'", "'xyz'", "'y'", "1", "2", "null", "true", "'x'"}); }
+  std::string constant() {
+    return pick({"'x'", "'xy'", "'xyz'", "'y'", "1", "2", "null", "true", "'x'"});
+  }
   std::string term() {
     return pick({"object.a", "object.a", "object.b", "object.c.d", "object.l[0]", "object['a']",
                  "oldObject.a", "object.?a.orValue('x')", "object.c.?d.orValue(1)", "object",
@@ -168,8 +170,9 @@ class Chance {
       case 4:
         return t == "verb" ? "verb in ['xy']" : cat(t, " in ['x', ", pick({"'y'", "'xy'"}), "]");
       case 5:
-        return t == "verb" ? "verb < 'xy'"
-                           : cat(t, pick({" < ", " <= ", " > ", " >= "}), pick({"1", "2", "'x'", "'xy'"}));
+        return t == "verb"
+                   ? "verb < 'xy'"
+                   : cat(t, pick({" < ", " <= ", " > ", " >= "}), pick({"1", "2", "'x'", "'xy'"}));
       case 6:
         return t == "verb" ? "verb.startsWith('x')"
                            : cat(t, pick({".startsWith(", ".endsWith(", ".contains("}),
@@ -177,7 +180,8 @@ class Chance {
       case 7:
         return pick({"has(object.a)", "has(object.c)", "has(object.c.d)", "has(oldObject.a)"});
       case 8:
-        return pick({"object.f", "object.c.f", "object.a", "object.f == true", "object.f != false"});
+        return pick(
+            {"object.f", "object.c.f", "object.a", "object.f == true", "object.f != false"});
       case 9:
         return cat("object.l.", pick({"all", "exists", "exists_one"}), "(i, ",
                    pick({"i == 'x'", "i in ['x', 'y']", "i == 'x' && i != 'y'", "i > 1", "i >= 1",
@@ -189,7 +193,8 @@ class Chance {
         return pick({"object == null", "object != null", "oldObject == null", "object.a != null",
                      "object.c != null", "null == object.c"});
       case 12:
-        return cat(pick({"1", "2"}), pick({" < ", " <= ", " > ", " >= "}), pick({"object.b", "object.a"}));
+        return cat(pick({"1", "2"}), pick({" < ", " <= ", " > ", " >= "}),
+                   pick({"object.b", "object.a"}));
       case 13:
         return pick({"object.b / (object.b - 1) > 0", "size(object.l) > 1", "object.l[1] == 'x'"});
       default:
@@ -232,7 +237,7 @@ class Chance {
     for (const char* field : {"a", "b", "c", "l", "f"})
       if (below(5) > 0)
         out += cat(out.size() > 1 ? "," : "", "\"", field, "\":",
-                   *field == 'l' && below(3) ? cat("[", value(1), ",", value(1), "]")
+                   *field == 'l' && below(3)   ? cat("[", value(1), ",", value(1), "]")
                    : *field == 'f' && below(3) ? pick({"true", "false"})
                                                : value());
     return out + "}";
