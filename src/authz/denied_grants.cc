@@ -107,6 +107,19 @@ std::vector<PolicyRule> with_effects(const PolicyRule& rule) {
   return out;
 }
 
+// A permission on fields is a part of writing the object: who is denied the write does not give the
+// part away. With some of them new objects get their names.
+std::vector<PolicyRule> with_whole_writes(const PolicyRule& rule) {
+  PolicyRule whole = rule;
+  whole.verbs.clear();
+  for (const std::string& verb : rule.verbs) {
+    if (!equals_ignoring_case(verb.substr(0, verb.find(':')), "granular")) continue;
+    if (whole.verbs.empty()) whole.verbs = {"update", "patch"};
+    if (names_new_objects(verb)) whole.verbs.emplace_back("create");
+  }
+  return whole.verbs.empty() ? std::vector{rule} : std::vector{rule, whole};
+}
+
 bool is_met(const ResourceRule& denied, const PolicyRule& granted) {
   bool names = granted.resource_names.empty() || denied.resource_names.empty() ||
                share(granted.resource_names, denied.resource_names);
@@ -132,8 +145,18 @@ bool may_be_denied(const Rules& rules, const PolicyRule& granted) {
 
 bool may_be_denied(const Rules& rules, const std::vector<PolicyRule>& granted) {
   if (rules.denied_resources.empty() && rules.denied_paths.empty()) return false;
-  return std::ranges::any_of(granted,
-                             [&](const PolicyRule& rule) { return may_be_denied(rules, rule); });
+  return std::ranges::any_of(granted, [&](const PolicyRule& rule) {
+    return std::ranges::any_of(with_whole_writes(rule),
+                               [&](const PolicyRule& one) { return may_be_denied(rules, one); });
+  });
+}
+
+bool names_new_objects(std::string_view verb) {
+  return verb == "granular:identity" || verb == "granular:metadata";
+}
+
+bool replaces_checks(std::string_view verb) {
+  return verb == "escalate" || verb == "bind" || verb == "deny";
 }
 
 std::string denied_grant_text(const User& user, std::string_view exemption) {

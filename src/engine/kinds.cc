@@ -29,10 +29,8 @@ std::vector<std::pair<std::string, std::string>> Kinds::resources_of(std::string
 
 bool Kinds::is_excluded(std::string_view group, std::string_view resource,
                         std::string_view verb) const {
-  // Rules match the names of permissions in any case: so does what is excluded from them.
-  for (const std::string& excluded : uncovered_.on(group, resource).verbs.verbs)
-    if (authz::namespace_policy::same_verb(excluded, verb)) return true;
-  return catalog::excludes_permission(*catalog_, group, resource, verb);
+  return uncovered_.excludes(group, resource, verb) ||
+         catalog::excludes_permission(*catalog_, group, resource, verb);
 }
 
 std::shared_ptr<const schema::Schema> Kinds::schema_of(std::string_view group,

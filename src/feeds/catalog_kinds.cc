@@ -129,10 +129,7 @@ std::shared_ptr<const schema::Schema> CatalogKinds::schema_of(std::string_view g
 bool CatalogKinds::is_excluded(std::string_view group, std::string_view resource,
                                std::string_view verb) const {
   if (!uncovered_) return false;
-  // Rules match the names of permissions in any case: so does what is excluded from them.
-  const auto sets = uncovered_->get();
-  for (const auto& excluded : sets->on(group, resource).verbs.verbs)
-    if (authz::namespace_policy::same_verb(excluded, verb)) return true;
+  if (uncovered_->get()->excludes(group, resource, verb)) return true;
   const std::shared_ptr<const catalog::Catalog> now = catalog_.get();
   return now && catalog::excludes_permission(*now, group, resource, verb);
 }

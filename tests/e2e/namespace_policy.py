@@ -193,11 +193,13 @@ def nobody_gives_away_what_they_lack(w):
     w.refused("Hubert", "POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/hammer/rolebindings", {
         "metadata": {"name": "mine"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "Hubert"}]})
-    # Nor do they write RBAC roles of what policy gives them, in whichever words.
+    # They write RBAC roles of what policy gives them, and of nothing else, in whichever words.
     rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/hammer/"
     for name, rule in (("all", {"resources": ["pods"], "verbs": ["*"]}), ("nameless", {"resources": ["*"], "resourceNames": [""], "verbs": ["list", "create"]}),
-                       ("dashed", {"resources": ["secrets", "-secrets"], "verbs": ["get", "-get"]})):
+                       ("dashed", {"apiGroups": ["authorization.openshift.io"], "resources": ["policies", "-policies"], "verbs": ["create", "-create"]}),
+                       ("exempt", {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles"], "verbs": ["escalate"]})):
         w.refused("Hubert", "POST", rbac + "roles", {"metadata": {"name": name}, "rules": [{"apiGroups": [""], **rule}]})
+    w.allowed("Hubert", "POST", rbac + "roles", {"metadata": {"name": "own"}, "rules": [{"apiGroups": [""], "resources": ["pods", "secrets"], "verbs": ["get", "list"]}]})
     # A user who may write roles may still not deny.
     w.allowed("Hubert", "POST", API + "hammer/roles", {"kind": "role", "name": "roleWriter", "rules": [
         {"verbs": ["create", "get"], "resourceKinds": ["roles"]}, {"verbs": ["get"], "resourceKinds": ["pods"]}]})

@@ -15,7 +15,7 @@ from story import Story
 
 story = Story("ways_around")
 
-NAMES = ["watcher", "labeller", "deleter", "getter", "evictor", "scaler", "grantor", "local", "master", "hubert"]
+NAMES = ["watcher", "labeller", "deleter", "getter", "evictor", "scaler", "grantor", "local", "master", "hubert", "writer", "owner", "holder", "heir"]
 MERGE, OPS = "application/merge-patch+json", "application/json-patch+json"
 SECRETS = "/api/v1/namespaces/x/secrets"
 PODS = "/api/v1/namespaces/x/pods"
@@ -212,6 +212,118 @@ def a_namespace_role_gives_no_way_to_what_is_denied(world):
     status, answer = world.send("hubert", "POST", f"{POLICY}/x/roles", {
         "metadata": {"name": "fine", "namespace": "x"}, "rules": [{"verbs": ["create", "get"], "resourceKinds": ["pods", "configmaps"]}]})
     expect(status == 201, f"{status} {answer}")
+
+
+def refused_roles(world, user, rules, namespace="x"):
+    """Each rule is refused in a Role that the user writes."""
+    for i, one in enumerate(rules):
+        status, answer = world.send(user, "POST", f"{RBAC}/namespaces/{namespace}/roles", {"metadata": {"name": f"{user}-{i}"}, "rules": [one]})
+        expect(status == 403, f"{user} gives {one}: {status} {answer}")
+
+
+@story.chapter
+def fields_of_whole_objects_and_no_more_are_given_away(world):
+    """Who may update and patch gives away fields; an excluded one, or the names of new objects, by no spelling."""
+    world.allow("writer", [rule("", ["configmaps", "pods"], ["update", "patch"]), rule("rbac.authorization.k8s.io", GRANTING, ["create"])])
+    world.admin("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets", {
+        "metadata": {"name": "guarded"}, "spec": {"uncoveredPermissions": ["granular:label(guarded.example.com)", "granular:nodeAssignment"]}})
+    fine = {"metadata": {"name": "fine-labels"}, "rules": [rule("", ["configmaps"], ["granular", "granular:label(app)"])]}
+    status, answer = world.send("writer", "POST", f"{RBAC}/namespaces/x/roles", fine)
+    expect(status == 201, f"{status} {answer}")
+    # A chain of two: the role for oneself, and more with it.
+    status, answer = world.send("writer", "POST", f"{RBAC}/namespaces/x/rolebindings", {
+        "metadata": {"name": "fine-labels"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "fine-labels"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "writer"}]})
+    expect(status == 201, f"{status} {answer}")
+    many = [f"w{i}" for i in range(60)]
+    refused_roles(world, "writer", [
+        rule("", ["pods"], ["granular:nodeAssignment"]), rule("", ["configmaps"], ["granular:label(guarded.example.com)"]),
+        rule("", ["configmaps"], ["granular:labels", "granular:label(guarded.example.com)"]), rule("", ["configmaps"], ["granular:identity"]),
+        rule("", ["configmaps"], ["granular:metadata"]), rule("", ["configmaps"], ["*"]), rule("", ["*"], ["granular:labels"]),
+        rule("*", ["configmaps"], ["granular:labels"]), rule("", ["configmaps/status"], ["granular:labels"]), rule("", ["secrets"], ["granular:data"]),
+        rule("", ["configmaps"], ["granular:data"], [""]), rule("", ["configmaps"], ["granular:labels", "-granular:labels", "delete"]),
+        rule("", ["configmaps"], ["granular:label(app)", "create"]), rule("later.example.com", ["bombs"], ["granular:selfDestruct"]),
+        {"apiGroups": [""] + many, "resources": ["configmaps"] + many, "verbs": ["granular:labels"] + many, "resourceNames": many}])
+
+
+@story.chapter
+def a_policy_admin_gets_no_more_by_rbac(world):
+    """What a namespace policy gives may be given by RBAC. The verbs that replace checks are not among it, by no way round."""
+    world.admin("POST", "/api/v1/namespaces", {"metadata": {"name": "own"}})
+    world.bound("own", "owner", [{"verbs": ["*"], "resourceKinds": ["*", "-secrets", "-policies"]},
+                                 {"verbs": ["*"], "resourceKinds": ["roles", "rolebindings", "accesspolicies"]}])
+    at = f"{RBAC}/namespaces/own"
+    status, answer = world.send("owner", "POST", f"{at}/roles", {"metadata": {"name": "fine"}, "rules": [rule("", ["pods", "configmaps"], ["get", "delete"])]})
+    expect(status == 201, f"{status} {answer}")
+    group = "rbac.authorization.k8s.io"
+    many = [f"w{i}" for i in range(60)]
+    refused_roles(world, "owner", [
+        rule("", ["secrets"], ["get"]), rule("", ["*"], ["get"]), rule("", ["*", "-secrets", "-policies"], ["get"]), rule("", ["pods"], ["*"]),
+        rule("", ["secrets"], ["list"], [""]), rule("", ["pods", "secrets"], ["get", "-get"]),
+        rule(group, ["roles"], ["escalate"]), rule(group, ["roles"], ["bind"]), rule("access.cardea.dev", ["accesspolicies"], ["deny"]),
+        {"apiGroups": [""] + many, "resources": ["secrets"] + many, "verbs": ["get"] + many, "resourceNames": many}], "own")
+    for verb in ("escalate", "bind", "deny"):
+        status, answer = world.send("owner", "POST", f"{ACCESS}/namespaces/own/accesspolicies", {
+            "metadata": {"name": verb}, "spec": {"effect": "Allow", "subjects": [{"kind": "User", "name": "owner"}], "rules": [rule(group, ["roles"], [verb])]}})
+        expect(status == 403, f"{verb}: {status} {answer}")
+    # A binding to a role of others is as good as the role.
+    world.admin("POST", f"{RBAC}/clusterroles", {"metadata": {"name": "reads-secrets"}, "rules": [rule("", ["secrets"], ["get"])]})
+    status, answer = world.send("owner", "POST", f"{at}/rolebindings", {
+        "metadata": {"name": "b"}, "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "reads-secrets"},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": "owner"}]})
+    expect(status == 403, f"{status} {answer}")
+    expect(world.send("owner", "GET", "/api/v1/namespaces/own/secrets")[0] == 403, "owner reads secrets")
+
+
+@story.chapter
+def a_condition_is_passed_on_and_never_weakened(world):
+    """Whoever has a permission under a condition gives it on under that condition at least; from hand to hand it does not grow."""
+    rules = [rule("", ["configmaps"], ["create", "update"])]
+    for user in ("holder", "heir"):
+        world.allow(user, [rule("access.cardea.dev", ["clusteraccesspolicies", "accesspolicies"], ["create", "update", "patch", "get"])])
+
+    def policy(name, subject, expression, **more):
+        return {"metadata": {"name": name}, "spec": {"effect": "Allow", "subjects": [{"kind": "User", "name": subject}], "rules": rules, "expression": expression, **more}}
+
+    def creates(user, name, data):
+        return world.send(user, "POST", "/api/v1/namespaces/x/configmaps", {"metadata": {"name": name}, "data": data})[0]
+
+    own = "object.data.class == 'dev' && object.data.owner == request.userInfo.username"
+    world.admin("POST", f"{ACCESS}/clusteraccesspolicies", policy("held", "holder", own))
+    weaker = ("true", own, "object.data.class == 'dev'", "object.data.owner == 'holder'", "object.data.class == 'dev' && object.data.owner == 'heir'",
+              "object.data.class == 'dev' && object.data.owner == 'holder' || request.userInfo.username == 'heir'",
+              "object.data.?class.orValue('dev') == 'dev' && object.data.owner == 'holder'",
+              "oldObject.data.class == 'dev' && oldObject.data.owner == 'holder'",
+              "object.data.all(k, object.data[k] in ['dev', 'holder'])",
+              "!(object.data.class != 'dev' || object.data.owner != 'holder' || request.userInfo.username != 'heir') || request.verb == 'create'",
+              "authorizer.group('').resource('configmaps').check('create').allowed()",
+              "object.data.`class` == 'dev' && object.`data.owner` == 'holder'")
+    for i, expression in enumerate(weaker):
+        for path in (f"{ACCESS}/clusteraccesspolicies", f"{ACCESS}/namespaces/x/accesspolicies"):
+            status, answer = world.send("holder", "POST", path, policy(f"weaker-{i}", "heir", expression))
+            expect(status == 403, f"{expression}: {status} {answer}")
+    same = "object.data.class == 'dev' && object.data.owner == 'holder'"
+    wider = [rule("", ["configmaps"], ["create", "delete"]), rule("", ["*"], ["create"]), rule("*", ["configmaps"], ["create"])]
+    for i, one in enumerate(wider):
+        status, answer = world.send("holder", "POST", f"{ACCESS}/clusteraccesspolicies", policy(f"wider-{i}", "heir", same, rules=[one]))
+        expect(status == 403, f"{one}: {status} {answer}")
+    status, answer = world.send("holder", "POST", f"{ACCESS}/clusteraccesspolicies", policy("given", "heir", f"{same} && object.data.size in ['s', 'm']"))
+    expect(status == 201, f"{status} {answer}")
+    good = {"class": "dev", "owner": "holder", "size": "s"}
+    expect(creates("heir", "good", good) == 201, "what was given does not work")
+    for i, bad in enumerate(({"class": "prod"}, {"owner": "heir"}, {"size": "l"})):
+        expect(creates("heir", f"bad-{i}", good | bad) == 403, f"{bad}")
+    # The heir gives on what was given, not what the holder has; nor by changing the policy that gives it.
+    status, answer = world.send("heir", "POST", f"{ACCESS}/clusteraccesspolicies", policy("more", "heir", same))
+    expect(status == 403, f"{status} {answer}")
+    status, answer = world.send("heir", "PATCH", f"{ACCESS}/clusteraccesspolicies/given", {"spec": {"expression": same}}, MERGE)
+    expect(status == 403, f"{status} {answer}")
+    status, answer = world.send("heir", "PATCH", f"{ACCESS}/clusteraccesspolicies/given", {"spec": {"expression": f"{same} && object.data.size == 's'"}}, MERGE)
+    expect(status == 200, f"a stronger one: {status} {answer}")
+    # A denial, under whatever condition, ends it.
+    world.deny("holder", [rule("", ["configmaps"], ["update"])])
+    status, answer = world.send("holder", "POST", f"{ACCESS}/clusteraccesspolicies", policy("late", "heir", f"{same} && object.data.size == 's'"))
+    expect(status == 403, f"{status} {answer}")
 
 
 @story.shared

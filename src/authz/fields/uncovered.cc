@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "authz/namespace_policy/words.h"
+
 namespace cardea::authz::fields {
 namespace {
 
@@ -35,6 +37,23 @@ void Uncovered::add(const json::Value& spec) {
                             everywhere_)
                .first->second,
            spec);
+}
+
+bool Uncovered::excludes(std::string_view group, std::string_view resource,
+                         std::string_view verb) const {
+  auto has = [&](const Excluded& excluded) {
+    return std::ranges::any_of(excluded.verbs.verbs, [&](const std::string& one) {
+      return namespace_policy::same_verb(one, verb);
+    });
+  };
+  if (group != "*" && resource != "*") return has(on(group, resource));
+  auto is_meant = [](std::string_view pattern, std::string_view word) {
+    return pattern == "*" || pattern == word;
+  };
+  return has(everywhere_) || std::ranges::any_of(of_one_, [&](const auto& one) {
+           return is_meant(group, one.first.first) && is_meant(resource, one.first.second) &&
+                  has(one.second);
+         });
 }
 
 const Uncovered::Excluded& Uncovered::on(std::string_view group, std::string_view resource) const {

@@ -23,6 +23,9 @@ class Uncovered {
   // One set. A list of resources that cannot be read stands for all resources.
   void add(const json::Value& spec);
   const Excluded& on(std::string_view group, std::string_view resource) const;
+  // Whether a set excludes this verb on a resource; `*` for the group or the resource: on any. The
+  // names of permissions are compared in any case, as rules of namespace policy do.
+  bool excludes(std::string_view group, std::string_view resource, std::string_view verb) const;
   bool empty() const { return everywhere_.verbs.empty() && of_one_.empty(); }
 
  private:

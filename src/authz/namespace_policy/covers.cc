@@ -1,180 +1,23 @@
 #include "authz/namespace_policy/covers.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
-#include "authz/effects.h"
 #include "authz/namespace_policy/denial.h"
+#include "authz/namespace_policy/holdings.h"
 #include "authz/namespace_policy/parts.h"
 #include "base/strings.h"
 
 namespace cardea::authz::namespace_policy {
 namespace {
 
-// A word that no rule mentions. No name of Kubernetes has such a character.
-constexpr std::string_view kOther = "\x01";
-// A permission on single fields that no rule mentions: rules that exclude a write exclude these
-// too.
-constexpr std::string_view kOtherGranular = "granular:\x01";
 constexpr std::size_t kMostWork = 2'000'000;  // rules that are looked at
 
-// The roles that concern the author at one level.
-using Held = std::vector<const CompiledRole*>;
 using Texts = std::vector<std::string>;
 
 bool has(const Texts& list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();
 }
-
-struct Levels {
-  Held master, local;
-  bool is_broken_at_master = false, is_broken_locally = false;
-};
-
-void collect(const Index& index, const Index::Scope* scope, const User& author, Held& out,
-             bool& is_broken) {
-  if (!scope) return;
-  is_broken |= !scope->problem().empty();
-  for (const Grant* g : scope->all()) {
-    if (!g->is_of(author)) continue;
-    const CompiledRole* role = index.role(*g);
-    if (!role || !role->problem().empty())
-      is_broken = true;
-    else if (std::ranges::find(out, role) == out.end())
-      out.push_back(role);
-  }
-}
-
-enum class Held3 { kDenied, kAllowed, kOpen };
-
-// A permission as rules see it. A create that names nothing is denied by the name that its object
-// brings, and not allowed by it.
-struct Asked {
-  const RequestWords& words;
-  const RequestWords& named;  // the same where the request has its name, or can have none
-  const KindNames* kinds;
-  mutable std::optional<DenialWords> denials = std::nullopt;  // of `named`, made for the first
-                                                              // denial
-};
-
-Held3 at_level(const Held& roles, const Asked& asked, const Restriction& restriction,
-               std::size_t& work) {
-  bool allows = false;
-  for (const CompiledRole* role : roles) {
-    work += role->rules().size();
-    for (std::size_t i = 0; i < role->rules().size(); ++i) {
-      const Rule& rule = role->rules()[i];
-      if (rule.deny) {
-        if (!asked.denials) asked.denials.emplace(asked.named, asked.kinds);
-        if (asked.denials->concern(*role, i)) return Held3::kDenied;
-        continue;
-      }
-      if (role->matches(i, asked.words) == Match::kNo) continue;
-      allows |= rule.restriction.kind == Restriction::Kind::kNone ||
-                rule.restriction == restriction;
-    }
-  }
-  return allows ? Held3::kAllowed : Held3::kOpen;
-}
-
-// Everything that the rules of both sides mention.
-struct Alphabet {
-  std::set<std::string> verbs, kinds, api_groups, names, paths;
-  std::map<std::string, std::set<std::string>, std::less<>> groups_of;  // of a resource: more that
-                                                                        // count
-
-  // What an API group of this resource may be.
-  std::vector<std::string_view> groups_for(std::string_view resource) const {
-    std::vector<std::string_view> out(api_groups.begin(), api_groups.end());
-    if (auto more = groups_of.find(resource); more != groups_of.end())
-      for (const std::string& g : more->second)
-        if (!api_groups.contains(g)) out.emplace_back(g);
-    return out;
-  }
-
-  void add(const CompiledRole& role, const KindNames* known) {
-    for (std::size_t i = 0; i < role.rules().size(); ++i) {
-      const Rule& rule = role.rules()[i];
-      for (const std::string& v : rule.verbs) add_word(verbs, v);
-      for (const std::string& k : role.kinds_of(i)) add_kind(k, known);
-      for (const std::string& g : rule.api_groups)
-        if (g != "*") api_groups.insert(g);
-      names.insert(rule.resource_names.begin(), rule.resource_names.end());
-      for (const std::string& u : rule.non_resource_urls) {
-        std::string plain = u.substr(0, u.find('*'));
-        if (!plain.empty()) paths.insert(plain);
-        if (plain.size() != u.size()) paths.insert(plain + std::string(kOther));
-      }
-    }
-  }
-  void add_others() {
-    for (std::string_view v : well_known_verbs()) verbs.emplace(v);
-    for (std::string_view v : {kOther, std::string_view("granular"), kOtherGranular})
-      verbs.emplace(v);
-    for (std::string_view base :
-         {std::string_view("pods"), std::string_view("subjectaccessreviews"), kOther,
-          std::string_view("\x01"
-                           "accessreviews")})
-      kinds.emplace(base);
-    kinds.emplace("subjectrulesreviews");
-    add_effects();
-    // Subresources that are not named follow their resource; proxies have their own verb.
-    std::set<std::string> bases;
-    for (const std::string& k : kinds) bases.insert(k.substr(0, k.find('/')));
-    for (const std::string& b : bases) {
-      kinds.insert(b);
-      kinds.insert(cat(b, "/", kOther));
-      kinds.insert(cat(b, "/proxy"));
-    }
-    api_groups.emplace(kOther);
-    if (!names.empty()) names.emplace("");
-    names.emplace(kOther);
-    paths.emplace(cat("/", kOther));
-  }
-
- private:
-  // A denial reaches every way to what it is about: resources, their parts and their groups that no
-  // rule names.
-  void add_effects() {
-    for (const EffectRow& row : effect_rows()) {
-      const std::string_view to = row.to_resource.empty() ? row.resource : row.to_resource;
-      const std::string_view to_group = row.to_group.empty() ? row.api_group : row.to_group;
-      add_side(row.resource, row.api_group, row.subresource);
-      add_side(to, to_group == "core" ? std::string_view() : to_group, row.to_subresource);
-    }
-  }
-  void add_side(std::string_view resource, std::string_view group, std::string_view subresources) {
-    // A row about every resource of one group.
-    if (resource == "*" && group != "*") api_groups.emplace(group);
-    if (resource == "*") resource = kOther;
-    kinds.emplace(resource);
-    if (group != "*") groups_of[std::string(resource)].emplace(group);
-    for (std::string_view sub : split(subresources, ' '))
-      if (!sub.empty() && sub != "*" && sub != "/" && sub != "-")
-        kinds.insert(cat(resource, "/", sub));
-  }
-  static std::string_view plain(std::string_view word) {
-    return word.starts_with('-') ? word.substr(1) : word;
-  }
-  static void add_word(std::set<std::string>& to, std::string_view word) {
-    if (plain(word) != "*") to.emplace(plain(word));
-  }
-  void add_kind(std::string_view word, const KindNames* known) {
-    add_word(kinds, word);
-    if (!known) return;
-    // A kind by its singular name is a resource of its group.
-    std::string_view name = plain(word), sub;
-    if (auto slash = name.find('/'); slash != std::string_view::npos) {
-      sub = name.substr(slash);
-      name = name.substr(0, slash);
-    }
-    for (const auto& [group, resource] : known->resources_of(name)) {
-      kinds.insert(cat(resource, sub));
-      api_groups.insert(group);
-    }
-  }
-};
 
 // Those of an alphabet that a rule may match: what it names, and what that stands for.
 Texts kinds_for(const Alphabet& alphabet, const CompiledRole& role, std::size_t rule,
@@ -252,28 +95,18 @@ std::string Permission::text() const {
 
 std::optional<Permission> first_missing(const Index& index, const User& author,
                                         std::string_view namespace_name,
-                                        const std::vector<Rule>& rules, const KindNames* kinds,
+                                        const std::vector<Rule>& rules, const KindNames* known,
                                         const ResourceGroups& groups) {
-  bool is_master = namespace_name == index.master();
-  Levels held;
-  collect(index, index.scope(index.master()), author, held.master, held.is_broken_at_master);
-  if (!is_master)
-    collect(index, index.scope(namespace_name), author, held.local, held.is_broken_locally);
+  const SymbolKinds symbols(known);
+  const KindNames* kinds = &symbols;
+  const Holdings held(index, author, namespace_name, symbols);
   const CompiledRole wanted(namespace_name, "", rules, "", groups);
   Alphabet alphabet;
   alphabet.add(wanted, kinds);
-  for (const Held* level : {&held.master, &held.local})
-    for (const CompiledRole* role : *level) alphabet.add(*role, kinds);
+  held.add_to(alphabet);
   alphabet.add_others();
   std::size_t work = 0;
 
-  auto is_held = [&](const Asked& asked, const Restriction& restriction) {
-    if (held.is_broken_at_master) return false;
-    Held3 first = at_level(held.master, asked, restriction, work);
-    if (first != Held3::kOpen) return first == Held3::kAllowed;
-    if (held.is_broken_locally || !asked.words.attributes.is_resource_request) return false;
-    return at_level(held.local, asked, restriction, work) == Held3::kAllowed;
-  };
   // What of the role itself takes this away again.
   auto is_taken_back = [&](const RequestWords& words) {
     if (!wanted.has_deny()) return false;
@@ -297,7 +130,8 @@ std::optional<Permission> first_missing(const Index& index, const User& author,
     ++work;
     if (wanted.matches(i, words) == Match::kNo) return std::nullopt;
     auto is_covered = [&](const RequestWords& named) {
-      return is_taken_back(named) || is_held({words, named, kinds}, rules[i].restriction);
+      return is_taken_back(named) ||
+             held.answer({words, named}, rules[i].restriction, work) == Holdings::Answer::kAllowed;
     };
     bool brings_its_name = a.is_resource_request && a.name.empty() &&
                            equals_ignoring_case(a.verb, "create");
@@ -319,7 +153,7 @@ std::optional<Permission> first_missing(const Index& index, const User& author,
     if (rule.deny) continue;
     Attributes a(author);
     const Texts verbs = verbs_for(alphabet, rule);
-    if (is_master && !rule.non_resource_urls.empty())
+    if (held.is_master() && !rule.non_resource_urls.empty())
       for (const std::string& verb : verbs)
         for (const std::string& path : alphabet.paths) {
           a.verb = verb;
@@ -328,7 +162,7 @@ std::optional<Permission> first_missing(const Index& index, const User& author,
         }
     a.is_resource_request = true;
     a.path = "";
-    a.namespace_name = is_master ? std::string_view() : namespace_name;
+    a.namespace_name = held.request_namespace();
     if (rule.resource_kinds.empty()) continue;
     for (const std::string& kind : kinds_for(alphabet, wanted, i, kinds)) {
       auto slash = kind.find('/');

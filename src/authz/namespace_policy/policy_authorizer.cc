@@ -32,12 +32,6 @@ bool is_plain(const std::vector<std::string>& words) {
   return std::ranges::none_of(words, [](const std::string& w) { return w.starts_with('-'); });
 }
 
-bool is_everything(const Rule& rule) {
-  const std::vector<std::string> all{"*"};
-  return rule.verbs == all && rule.resource_kinds == all &&
-         (rule.api_groups.empty() || rule.api_groups == all) && rule.resource_names.empty();
-}
-
 // Users may ask about themselves without a binding. Reviews of others have the same resource, so
 // that the content of the review decides.
 const CompiledRole& self_reviews() {
@@ -200,6 +194,8 @@ std::shared_ptr<const Authorizer> authorizer_of(std::shared_ptr<const Index> ind
 void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_name,
                                  Rules& rules) const {
   std::shared_ptr<const Index> index = documents_.get();
+  const std::size_t before = rules.resource_rules.size(),
+                    denied_before = rules.denied_resources.size();
   auto resources_of = [&](const std::vector<std::string>& kinds) {
     std::vector<std::string> out;
     for (const std::string& k : kinds) {
@@ -250,7 +246,7 @@ void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_na
                                         .api_groups = groups,
                                         .resources = std::move(one.resources),
                                         .resource_names = rule.resource_names,
-                                        .leaves_out_excluded = !is_everything(rule)});
+                                        .leaves_out_excluded = !allows_everything(rule)});
     if (is_master && !rule.non_resource_urls.empty())
       rules.non_resource_rules.push_back({rule.verbs, rule.non_resource_urls});
   };
@@ -284,6 +280,10 @@ void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_na
       for (std::size_t i = 0; i < role->rules().size(); ++i) add(*role, i, is_master);
     }
   }
+  // Everything is not everything where something is denied.
+  if (rules.denied_resources.size() > denied_before)
+    for (std::size_t i = before; i < rules.resource_rules.size(); ++i)
+      rules.resource_rules[i].leaves_out_excluded = true;
 }
 
 void add_allowed_by(const Index& index, const Attributes& a, const Surroundings& surroundings,

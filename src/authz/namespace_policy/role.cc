@@ -50,6 +50,13 @@ bool is_change(std::string_view verb) {
 
 }  // namespace
 
+bool allows_everything(const Rule& rule) {
+  const std::vector<std::string> all{"*"};
+  return !rule.deny && rule.verbs == all && rule.resource_kinds == all &&
+         (rule.api_groups.empty() || rule.api_groups == all) && rule.resource_names.empty() &&
+         rule.restriction.kind == Kind::kNone;
+}
+
 std::uint64_t CompiledRole::hash(std::string_view namespace_name, std::string_view name) {
   return rbac::hash_name(name, rbac::hash_name(namespace_name));
 }

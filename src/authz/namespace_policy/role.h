@@ -22,6 +22,9 @@ enum class Match : std::uint8_t {
                // label first
 };
 
+// Whether a rule allows all verbs on all objects. Its `*` contains excluded permissions on fields.
+bool allows_everything(const Rule& rule);
+
 // A role in the form that decisions use: immutable, shared between the states of the index.
 //
 // A role that could not be read has a problem and no rules: users that are bound to it are

@@ -79,7 +79,12 @@ std::optional<Attributes> exemption(const Grant& g) {
   return a;
 }
 
-std::optional<EscalationRefusal> check_escalation(const RoleTable& policy, const Grant& g) {
+std::vector<PolicyRule> held_by_writer(const RoleTable& policy, const Grant& g) {
+  return holdings_of(policy, g.user, g.namespace_name, g.resource).rules;
+}
+
+std::optional<EscalationRefusal> check_escalation(const RoleTable& policy, const Grant& g,
+                                                  const HeldOtherwise& otherwise) {
   std::vector<PolicyRule> wanted;
   if (is_binding(g)) {
     const Value& ref = g.object["roleRef"];
@@ -98,7 +103,9 @@ std::optional<EscalationRefusal> check_escalation(const RoleTable& policy, const
     wanted = read_rules(g.object["rules"]);
   }
   Holdings held = holdings_of(policy, g.user, g.namespace_name, g.resource);
-  if (auto missing = missing_rules(held.rules, wanted); !missing.empty())
+  auto missing = missing_rules(held.rules, wanted);
+  if (otherwise) std::erase_if(missing, otherwise);
+  if (!missing.empty())
     return EscalationRefusal{EscalationRefusal::Kind::kForbidden,
                              escalation_text(g.user, std::move(missing), held.errors)};
   // An aggregation includes all roles that match it later.

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,7 +40,13 @@ struct EscalationRefusal {
   Kind kind;
   std::string text;
 };
-std::optional<EscalationRefusal> check_escalation(const RoleTable& policy, const Grant& grant);
+// Whether the writer holds a permission that no rule of RBAC gives to the writer. The permission is
+// a single one, or a rule that is too large to be split.
+using HeldOtherwise = std::function<bool(const PolicyRule& missing)>;
+std::optional<EscalationRefusal> check_escalation(const RoleTable& policy, const Grant& grant,
+                                                  const HeldOtherwise& otherwise = {});
+// The rules that RBAC gives to the writer where the write grants.
+std::vector<PolicyRule> held_by_writer(const RoleTable& policy, const Grant& grant);
 // The permissions that the write gives: the rules of the role, or of the role of a binding.
 // Empty where the role does not exist.
 std::vector<PolicyRule> granted_by(const RoleTable& policy, const Grant& grant);

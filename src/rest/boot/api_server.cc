@@ -203,8 +203,9 @@ Result<void> ApiServer::load_fairness(const Parts& parts) {
 }
 
 void ApiServer::set_guards() {
-  guards_.push_back(std::make_unique<EscalationGuard>(built_ins_->roles()));
-  guards_.push_back(std::make_unique<AccessPolicyGuard>());
+  guards_.push_back(
+      std::make_unique<EscalationGuard>(built_ins_->roles(), built_ins_->namespace_policy()));
+  guards_.push_back(std::make_unique<AccessPolicyGuard>(built_ins_->access_policies()));
   guards_.push_back(
       std::make_unique<policy::PolicyGuard>(objects_.master(), &built_ins_->namespace_policy()));
   guards_.push_back(std::make_unique<UncoveredSetGuard>());

@@ -42,6 +42,7 @@ class BuiltInAuthorizers {
   // Node, Access, Policy and RBAC, by the names that --authorization-mode has for them.
   const ByType& by_type() const { return by_type_; }
   const Snapshot<authz::rbac::RoleTable>& roles() const { return roles_->snapshot(); }
+  const Snapshot<authz::access::Index>& access_policies() const { return access_->snapshot(); }
   const authz::namespace_policy::PolicyAuthorizer& namespace_policy() const {
     return *namespace_policy_;
   }

@@ -1,5 +1,8 @@
 #include "rest/guards/access_policy_guard.h"
 
+#include <algorithm>
+
+#include "authz/access/delegation.h"
 #include "authz/access/policy.h"
 #include "authz/denied_grants.h"
 #include "authz/rbac/covers.h"
@@ -11,6 +14,12 @@ namespace cardea::rest {
 namespace {
 
 using Effect = authz::access::Policy::Effect;
+
+// After the permissions that are missing.
+constexpr std::string_view kHeldSometimes =
+    "\nThe user holds some of these under a condition: then the expression must imply the "
+    "condition, "
+    "in a way that can be proved";
 
 authz::Attributes on_policy(const Call& call, std::string_view verb, std::string_view name) {
   authz::Attributes a(call.user);
@@ -26,6 +35,13 @@ authz::Attributes on_policy(const Call& call, std::string_view verb, std::string
 
 bool takes_away(Effect effect) {
   return effect != Effect::kAllow;
+}
+
+// Whether conditions of access policies decide about requests.
+bool has_conditions(const Call& call) {
+  return call.services.conditional_authorization &&
+         std::ranges::any_of(call.chain->authorizers(),
+                             [](const auto& one) { return one->type() == "Access"; });
 }
 
 Task<Result<void>> check_denying(Call& call, std::string_view name) {
@@ -71,9 +87,18 @@ Task<Result<void>> AccessPolicyGuard::check(Call& call, WriteAttempt attempt) co
   std::vector<authz::rbac::PolicyRule> granted = policy.granted();
   std::vector<authz::rbac::PolicyRule> missing = authz::rbac::missing_rules(held_rules(rules),
                                                                             granted);
+  std::string_view hint;
+  if (!missing.empty() && has_conditions(call)) {
+    const std::shared_ptr<const authz::access::Index> index = policies_.get();
+    const authz::access::ConditionalHoldings held(*index, call.user, call.info.namespace_name);
+    std::erase_if(missing, [&](const auto& rule) { return held.hold(rule, policy); });
+    if (std::ranges::any_of(missing, [&](const auto& rule) { return held.hold_sometimes(rule); }))
+      hint = kHeldSometimes;
+  }
   if (!missing.empty())
-    co_return fail(refused_grant(r, attempt.name,
-                                 authz::rbac::escalation_text(call.user, std::move(missing), "")));
+    co_return fail(
+        refused_grant(r, attempt.name,
+                      cat(authz::rbac::escalation_text(call.user, std::move(missing), ""), hint)));
   if (authz::may_be_denied(rules, granted))
     co_return fail(refused_grant(r, attempt.name, authz::denied_grant_text(call.user, "escalate")));
   co_return Result<void>();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "authz/denied_grants.h"
 #include "authz/namespace_policy/words.h"
 #include "base/strings.h"
 #include "rest/asking.h"
@@ -43,10 +44,12 @@ std::vector<authz::rbac::PolicyRule> held_rules(const authz::Rules& rules) {
   for (const authz::ResourceRule& r : rules.resource_rules) {
     auto& held = out.emplace_back(
         authz::rbac::PolicyRule{r.verbs, r.api_groups, r.resources, r.resource_names, {}});
+    if (!r.leaves_out_excluded) continue;
     // A star that leaves something out does not hold one that does not.
-    if (!r.leaves_out_excluded || std::erase(held.verbs, "*") == 0) continue;
-    for (std::string_view verb : authz::namespace_policy::well_known_verbs())
-      held.verbs.emplace_back(verb);
+    if (std::erase(held.verbs, "*") > 0)
+      for (std::string_view verb : authz::namespace_policy::well_known_verbs())
+        held.verbs.emplace_back(verb);
+    std::erase_if(held.verbs, authz::replaces_checks);
   }
   for (const authz::NonResourceRule& r : rules.non_resource_rules)
     out.push_back({r.verbs, {}, {}, {}, r.urls});

@@ -6,6 +6,7 @@
 #include "authz/fields/uncovered.h"
 #include "base/names.h"
 #include "base/strings.h"
+#include "catalog/excluded_permissions.h"
 #include "json/field_error.h"
 #include "rest/call.h"
 
@@ -13,16 +14,6 @@ namespace cardea::rest {
 namespace {
 
 constexpr std::size_t kMostVerbs = 16, kMostKinds = 10;  // that one answer names
-
-// Whether a permission can be asked for by this verb: with a parameter if it has one.
-bool has_verb(const catalog::Resource& r, std::string_view name, bool with_parameter) {
-  return r.permissions->has(name) &&
-         std::ranges::any_of(r.permissions->list(),
-                             [&](const schema::PermissionTree::Listed& listed) {
-                               return listed.permission->name == name &&
-                                      listed.permission->has_parameter() == with_parameter;
-                             });
-}
 
 // A name that is not well formed is for validation to refuse.
 bool is_among(const catalog::Resource& r, const json::Value& resources) {
@@ -40,7 +31,7 @@ std::string kinds_with(const catalog::Catalog& catalog, const json::Value& resou
     for (const catalog::Version& version : group.versions)
       for (const catalog::Resource* r : version.resources)
         if (!r->storage_prefix.empty() && is_among(*r, resources) &&
-            has_verb(*r, name, with_parameter))
+            catalog::has_verb(*r, name, with_parameter))
           kinds.insert(cat(r->api_version(), " ", r->kind));
   std::string out;
   std::size_t shown = 0;
