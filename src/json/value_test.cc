@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
 #include "json/edited_object.h"
 #include "json/field_error.h"
 #include "json/members.h"
 #include "json/parse.h"
 #include "json/print.h"
+#include "json/print_as_go.h"
 
 namespace cardea::json {
 namespace {
@@ -101,6 +103,21 @@ TEST(Print, PutsKindAndMetadataFirst) {
                         R"("kind":"ConfigMap"})")),
       R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":{"metadata":{}}})");
   EXPECT_EQ(print_object(Value::object()), "{}");
+}
+
+// Clients in Go compare the data of a ControllerRevision with their own bytes.
+TEST(Print, EscapesTheTextsOfAnObjectAsGoDoes) {
+  Value text("<a href=\"x\">&\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa\xe2\x82\xac\b\f\x01\x7f");
+  constexpr char kAsGo[] = R"("\u003ca href=\"x\"\u003e\u0026\u2028\u2029)"
+                           "\xe2\x80\xaa\xe2\x82\xac"
+                           R"(\b\f\u0001)"
+                           "\x7f\"";
+  EXPECT_EQ(print_as_go(text), kAsGo);
+  EXPECT_EQ(print_object(Value::object({{"a&b", text}})), cat(R"({"a\u0026b":)", kAsGo, "}"));
+  EXPECT_EQ(must(kAsGo), text);
+  EXPECT_EQ(print(Value("a < b && c")), R"("a < b && c")");
+  for (std::string_view cut : {"\xe2", "\xe2\x80"})  // not text, but within bounds
+    EXPECT_EQ(print_as_go(Value(cut)), cat("\"", cut, "\""));
 }
 
 TEST(FieldError, SpeaksAsKubernetesDoes) {

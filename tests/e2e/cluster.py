@@ -6,6 +6,7 @@
 Each program has a client certificate with the name that kubeadm gives it, so that its permissions are those of Kubernetes' own roles.
 No flag changes the content type of a program. Needs $CARDEA_PEERS; `missing` says what the folder lacks.
 """
+import collections
 import json
 import os
 import re
@@ -191,8 +192,9 @@ VARYING = (
     (r"\b([a-z][\w-]*)-[bcdfghjklmnpqrstvwxz2456789]{5}\b", r"\1-HASH"), (r"[\w.-]+-HASH\b", "NAME-HASH"), (r"\d+(\.\d+)?(ms|s|m|µs)\b", "DURATION"), (r"\d+", "N"))
 
 
-# What a controller logs when it was faster than its own watch, and then tries again. Both servers have these lines; which objects they
-# are about is chance.
+# What a controller logs when it was faster than its own watch, and then tries again: the answer to its write came, and before the event
+# of that write was taken from the queues of its informer, something else asked for the same work. Both servers have these lines; which
+# objects they are about is chance. `stale_reads` has those that must not last.
 RACES = ("the object has been modified; please apply your changes", "is not as new as written version")
 
 
@@ -200,6 +202,11 @@ def normalised(message):
     for pattern, by in VARYING:
         message = re.sub(pattern, by, message)
     return message
+
+
+def stale_reads(log):
+    """How often a controller found its cache older than what it had written: (written version, resource) -> times."""
+    return collections.Counter(re.findall(r"is not as new as written version: (\d+) for group resource ([\w.]+)", log))
 
 
 def complaints(log):

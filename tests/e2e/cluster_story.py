@@ -11,7 +11,7 @@ import os
 import subprocess
 import tempfile
 
-from cluster import Cluster, WholeKube, program
+from cluster import Cluster, WholeKube, program, stale_reads
 from peer import openssl, peers
 from server import Cardea, eventually, expect, skip
 from story import Story
@@ -364,6 +364,13 @@ def the_request_of_a_kubelet_is_approved_by_itself(cluster):
     conditions = cluster.get("csr", "kubelet")["status"]["conditions"]
     expect([c["reason"] for c in conditions] == ["AutoApproved"], f"{conditions}")
     cluster.kubectl("delete", "csr", "kubelet")
+
+
+@chapter
+def a_controller_hears_of_its_own_writes(cluster):
+    """It tries again after 5 ms, 10 ms, 20 ms and so on: eight times are more than a second."""
+    lasting = {f"{resource} at {version}": times for (version, resource), times in stale_reads(cluster.manager.log()).items() if times > 8}
+    expect(not lasting, f"the events of these writes did not come: {lasting}")
 
 
 # The chapters on a kube-apiserver are those above, in the same order.

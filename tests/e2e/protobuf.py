@@ -359,6 +359,35 @@ def an_error_in_a_watch_is_a_frame(server):
     connection.close()
 
 
+STRANGE = "<a> && b\u2028\u2029\u202a \b\f\x01\x7f€"
+ESCAPED = r"\u003ca\u003e \u0026\u0026 b\u2028\u2029".encode() + "\u202a ".encode() + rb"\b\f\u0001" + "\x7f€".encode()
+
+
+@story.told_of_both
+def texts_in_json_are_escaped_as_go_escapes_them(server):
+    """A client may compare the data of a ControllerRevision, byte by byte, with what it would write itself."""
+    def raw(method, path, body=None):
+        connection = server.connect()
+        connection.request(method, path, body and json.dumps(body, ensure_ascii=False).encode(), {"Content-Type": "application/json", "Accept": "application/json"})
+        answer = connection.getresponse()
+        data = answer.read()
+        connection.close()
+        expect(answer.status < 300, f"{method} {path}: {answer.status} {data!r}")
+        return data
+
+    revisions = "/apis/apps/v1/namespaces/default/controllerrevisions"
+    for path, version, kind, rest in ((MAPS, "v1", "ConfigMap", {"data": {"text": STRANGE}}),
+                                      (WIDGETS, "example.com/v1", "Widget", {"spec": {"text": STRANGE, "<&>": 1}}),
+                                      (revisions, "apps/v1", "ControllerRevision", {"revision": 1, "data": {"text": STRANGE}})):
+        body = {"apiVersion": version, "kind": kind, "metadata": {"name": "strange", "annotations": {"text": STRANGE}}, **rest}
+        answers = {"create": raw("POST", path, body), "get": raw("GET", f"{path}/strange"), "list": raw("GET", path), "pretty": raw("GET", f"{path}/strange?pretty=true"),
+                   "watch": raw("GET", f"{path}?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Dstrange")}
+        raw("DELETE", f"{path}/strange")
+        for what, data in answers.items():
+            expect(data.count(b'"text":' + (b" " if what == "pretty" else b"") + b'"' + ESCAPED + b'"') == 2, f"{what} of a {kind}: {data!r}")
+            expect(b"<" not in data and b"&" not in data, f"{what} of a {kind}: {data!r}")
+
+
 @story.chapter
 def an_audit_event_shows_the_answer_as_json():
     with tempfile.TemporaryDirectory() as folder:

@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "catalog/tables/tables.h"
 #include "json/print.h"
+#include "json/print_as_go.h"
 #include "json/yaml.h"
 #include "rest/present/status.h"
 #include "schema/wire/protobuf_writer.h"
@@ -25,7 +26,7 @@ void pretty_to(std::string& out, const Value& value, std::size_t indent) {
       if (!first) out += ',';
       first = false;
       line(indent + 1);
-      json::print_string_to(out, m.key());
+      json::print_string_as_go_to(out, m.key());
       out += ": ";
       pretty_to(out, m.value, indent + 1);
     }
@@ -43,7 +44,7 @@ void pretty_to(std::string& out, const Value& value, std::size_t indent) {
     line(indent);
     out += ']';
   } else {
-    json::print_to(out, value);
+    json::print_as_go_to(out, value);
   }
 }
 

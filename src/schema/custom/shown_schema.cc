@@ -1,7 +1,7 @@
 #include "schema/custom/shown_schema.h"
 
 #include "base/strings.h"
-#include "json/print.h"
+#include "json/print_as_go.h"
 
 namespace cardea::schema {
 namespace {
@@ -75,24 +75,8 @@ constexpr Field kFields[] = {
     {"XValidations", "x-kubernetes-validations", Form::kRules},
 };
 
-// As Go writes JSON: what could be taken for markup is escaped.
-std::string go_json(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "\\u003c";
-    else if (c == '>')
-      out += "\\u003e";
-    else if (c == '&')
-      out += "\\u0026";
-    else
-      out += c;
-  }
-  return out;
-}
-
 std::string text_of(const Value& v) {
-  return json::print(v.is_string() ? v : Value(""));
+  return json::print_as_go(v.is_string() ? v : Value(""));
 }
 
 std::string shown_list(const Value& list) {
@@ -105,7 +89,7 @@ template <typename Show>
 std::string shown_map(const Value& map, Show show) {
   std::string out = "{";
   for (const Member& m : map.members())
-    out += cat(out.size() > 1 ? "," : "", json::print(m.name), ":", show(m.value));
+    out += cat(out.size() > 1 ? "," : "", json::print_as_go(m.name), ":", show(m.value));
   return out + "}";
 }
 
@@ -130,11 +114,11 @@ std::string shown_field(const Value& v, Form form) {
       return v.is_array() ? cat(R"({"Schema":null,"JSONSchemas":)", shown_list(v), "}")
                           : cat(R"({"Schema":)", shown_schema(v), R"(,"JSONSchemas":null})");
     case Form::kSchemaOrBool:
-      return v.is_bool() ? cat(R"({"Allows":)", json::print(v), R"(,"Schema":null})")
+      return v.is_bool() ? cat(R"({"Allows":)", json::print_as_go(v), R"(,"Schema":null})")
                          : cat(R"({"Allows":true,"Schema":)", shown_schema(v), "}");
     case Form::kDependencies:
       return shown_map(v, [](const Value& d) {
-        return d.is_array() ? cat(R"({"Schema":null,"Property":)", json::print(d), "}")
+        return d.is_array() ? cat(R"({"Schema":null,"Property":)", json::print_as_go(d), "}")
                             : cat(R"({"Schema":)", shown_schema(d), R"(,"Property":null})");
       });
     case Form::kDocs:
@@ -143,17 +127,17 @@ std::string shown_field(const Value& v, Form form) {
     case Form::kRules:
       return shown_rules(v);
     default:
-      return json::print(v);
+      return json::print_as_go(v);
   }
 }
 
 }  // namespace
 
 std::string shown_rule(const Value& r) {
-  return go_json(cat(R"({"Rule":)", text_of(r["rule"]), R"(,"Message":)", text_of(r["message"]),
-                     R"(,"MessageExpression":)", text_of(r["messageExpression"]), R"(,"Reason":)",
-                     json::print(r["reason"]), R"(,"FieldPath":)", text_of(r["fieldPath"]),
-                     R"(,"OptionalOldSelf":)", json::print(r["optionalOldSelf"]), "}"));
+  return cat(R"({"Rule":)", text_of(r["rule"]), R"(,"Message":)", text_of(r["message"]),
+             R"(,"MessageExpression":)", text_of(r["messageExpression"]), R"(,"Reason":)",
+             json::print_as_go(r["reason"]), R"(,"FieldPath":)", text_of(r["fieldPath"]),
+             R"(,"OptionalOldSelf":)", json::print_as_go(r["optionalOldSelf"]), "}");
 }
 
 std::string shown_schema(const Value& schema) {
@@ -161,7 +145,7 @@ std::string shown_schema(const Value& schema) {
   std::string out = "{";
   for (const Field& f : kFields)
     out += cat(out.size() > 1 ? "," : "", "\"", f.name, "\":", shown_field(schema[f.key], f.form));
-  return go_json(out + "}");
+  return out + "}";
 }
 
 }  // namespace cardea::schema

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "base/time_parse.h"
 #include "json/print.h"
+#include "json/print_as_go.h"
 #include "schema/wire/protobuf.h"
 #include "schema/wire/wire_type.h"
 
@@ -16,32 +17,6 @@ namespace cardea::schema {
 using json::Value;
 
 namespace {
-
-// JSON that a program in Go compares with its own byte by byte, such as the data of a
-// ControllerRevision: there, these characters are escaped in every text.
-std::string as_go_prints(std::string json) {
-  constexpr std::string_view kLineEnd = "\xe2\x80";  // then a8 or a9
-  if (json.find_first_of("<>&") == std::string::npos && json.find(kLineEnd) == std::string::npos)
-    return json;
-  std::string out;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const std::string_view rest = std::string_view(json).substr(i);
-    if (rest[0] == '<') {
-      out += "\\u003c";
-    } else if (rest[0] == '>') {
-      out += "\\u003e";
-    } else if (rest[0] == '&') {
-      out += "\\u0026";
-    } else if (rest.starts_with(kLineEnd) && rest.size() > 2 &&
-               (rest[2] == '\xa8' || rest[2] == '\xa9')) {
-      out += rest[2] == '\xa8' ? "\\u2028" : "\\u2029";
-      i += 2;
-    } else {
-      out += rest[0];
-    }
-  }
-  return out;
-}
 
 constexpr std::size_t kMostVarint = 10;
 
@@ -256,7 +231,7 @@ class Encoder {
 
   // {1: JSON text}
   void raw(const Value& v) {
-    if (!v.is_null()) out_.text(1, as_go_prints(json::print(v)));
+    if (!v.is_null()) out_.text(1, json::print_as_go(v));
   }
 
   // A union of JSON schemas, which the type of `parent` holds.
