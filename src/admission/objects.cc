@@ -2,7 +2,7 @@
 
 #include "admission/plugin.h"
 #include "base/strings.h"
-#include "json/parse.h"
+#include "json/stored_depth.h"
 
 namespace cardea::admission {
 namespace {
@@ -23,8 +23,12 @@ std::string prefix(const catalog::Resource& r, std::string_view namespace_name) 
 }  // namespace
 
 json::Value parsed(const store::Record& record) {
-  auto value = json::parse(record.value());
+  auto value = json::parse(record.value(), json::kMaxStoredDepth);
   return value ? std::move(*value) : json::Value();
+}
+
+std::string unreadable_text(const store::Record& record) {
+  return cat("the stored record ", quoted(record.key()), " cannot be read");
 }
 
 store::RecordPtr Objects::find(const catalog::Catalog& catalog, std::string_view group,
@@ -45,20 +49,27 @@ std::vector<json::Value> Objects::list(const catalog::Catalog& catalog, std::str
                                        std::string_view resource,
                                        std::string_view namespace_name) const {
   std::vector<json::Value> objects;
-  for (auto& [record, object] : records(catalog, group, resource, namespace_name))
-    objects.push_back(std::move(object));
+  const catalog::Resource* r = preferred(catalog, group, resource);
+  if (!r) return objects;
+  for (const store::RecordPtr& record : records(*r, namespace_name))
+    if (json::Value object = parsed(*record); object.is_object())
+      objects.push_back(std::move(object));
   return objects;
 }
 
-std::vector<std::pair<store::RecordPtr, json::Value>> Objects::records(
+Result<std::vector<std::pair<store::RecordPtr, json::Value>>> Objects::records(
     const catalog::Catalog& catalog, std::string_view group, std::string_view resource,
     std::string_view namespace_name) const {
   std::vector<std::pair<store::RecordPtr, json::Value>> found;
   const catalog::Resource* r = preferred(catalog, group, resource);
   if (!r) return found;
   auto range = store_.range({.keys = store::keys_with_prefix(prefix(*r, namespace_name))});
-  if (!range) return found;
-  for (const store::RecordPtr& record : range->records) found.emplace_back(record, parsed(*record));
+  if (!range) return fail(range.error());
+  for (const store::RecordPtr& record : range->records) {
+    json::Value object = parsed(*record);
+    if (!object.is_object()) return fail(internal_error(unreadable_text(*record)));
+    found.emplace_back(record, std::move(object));
+  }
   return found;
 }
 

@@ -24,11 +24,13 @@ class Objects {
   json::Value get(const catalog::Catalog& catalog, std::string_view group,
                   std::string_view resource, std::string_view namespace_name,
                   std::string_view name) const;
+  // Those that can be read.
   std::vector<json::Value> list(const catalog::Catalog& catalog, std::string_view group,
                                 std::string_view resource,
                                 std::string_view namespace_name = "") const;
-  // The same with the records they come from, for writes that rely on them.
-  std::vector<std::pair<store::RecordPtr, json::Value>> records(
+  // All of them, with the records they come from: for rules that refuse and must not be missed. An
+  // error when one cannot be read.
+  Result<std::vector<std::pair<store::RecordPtr, json::Value>>> records(
       const catalog::Catalog& catalog, std::string_view group, std::string_view resource,
       std::string_view namespace_name) const;
 
@@ -42,8 +44,10 @@ class Objects {
   store::Store& store_;
 };
 
-// The object of a record, without its resourceVersion.
+// The object of a record, without its resourceVersion; null when it cannot be read.
 json::Value parsed(const store::Record& record);
+// Says so, with its key.
+std::string unreadable_text(const store::Record& record);
 
 struct Review;
 // `pods "x" is forbidden: why`

@@ -21,7 +21,8 @@ std::shared_ptr<const PermissionMaps::Map> PermissionMaps::read(const Value& obj
   return out;
 }
 
-PermissionMaps::PermissionMaps(std::vector<std::shared_ptr<const Map>> maps) {
+PermissionMaps::PermissionMaps(std::vector<std::shared_ptr<const Map>> maps, std::string unread)
+    : unread_(std::move(unread)) {
   std::ranges::stable_sort(maps, {}, [](const std::shared_ptr<const Map>& map) {
     return std::pair<std::string_view, std::string_view>(map->created, map->name);
   });

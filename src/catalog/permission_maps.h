@@ -28,10 +28,14 @@ class PermissionMaps {
 
   // Where two maps are about one field, the older one counts: nobody can put a map in the place of
   // another.
-  explicit PermissionMaps(std::vector<std::shared_ptr<const Map>> maps);
+  // `unread` names a map that nobody could ever read.
+  explicit PermissionMaps(std::vector<std::shared_ptr<const Map>> maps, std::string unread = "");
   explicit PermissionMaps(const std::vector<json::Value>& maps);
 
   bool empty() const { return by_resource_.empty(); }
+  // A map that nobody could ever read, by its key: it may guard any field. Empty when there is
+  // none.
+  const std::string& unread() const { return unread_; }
   // What is added to a resource in all its versions; empty when nothing is.
   const std::vector<schema::AddedPermission>& of(std::string_view group,
                                                  std::string_view resource) const;
@@ -46,6 +50,7 @@ class PermissionMaps {
   const Added& added_to(std::string_view group, std::string_view resource) const;
 
   std::map<std::pair<std::string, std::string>, Added> by_resource_;
+  std::string unread_;
 };
 
 }  // namespace cardea::catalog

@@ -15,7 +15,10 @@ store::Folded PermissionMapFold::change(std::string_view key, const store::Recor
     return store::Folded::kChanged;
   }
   auto object = json::parse(after->value());
-  if (!object || !(*object)["spec"].is_object()) return store::Folded::kUnreadable;
+  if (!object || !(*object)["spec"].is_object()) {
+    maps_.try_emplace(std::string(key));
+    return store::Folded::kUnreadable;
+  }
   Known& known = maps_[std::string(key)];
   if (known.read && known.spec == (*object)["spec"]) return store::Folded::kSame;
   known = {(*object)["spec"], catalog::PermissionMaps::read(*object)};
@@ -24,8 +27,13 @@ store::Folded PermissionMapFold::change(std::string_view key, const store::Recor
 
 void PermissionMapFold::publish() {
   std::vector<std::shared_ptr<const catalog::PermissionMaps::Map>> all;
-  for (const auto& [key, map] : maps_) all.push_back(map.read);
-  publish_(std::make_shared<const catalog::PermissionMaps>(std::move(all)));
+  std::string unread;
+  for (const auto& [key, map] : maps_)
+    if (map.read)
+      all.push_back(map.read);
+    else
+      unread = key;
+  publish_(std::make_shared<const catalog::PermissionMaps>(std::move(all), std::move(unread)));
 }
 
 }  // namespace cardea::feeds

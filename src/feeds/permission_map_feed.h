@@ -18,8 +18,8 @@ inline constexpr std::string_view
 
 // PermissionMaps, as what they add together. A record that cannot be read stays as it was last
 // understood: a damaged record permits nothing more, and opens nothing that a set keeps shut by a
-// verb of the map. If it never was understood, because the server has started since, it adds
-// nothing, and such a field is guarded by the verb of the request alone: docs/security.md.
+// verb of the map. If it never was understood, because the server has started since, what is
+// published names it: it may guard any field.
 class PermissionMapFold {
  public:
   // Makes the maps count. Called before the write of a map is acknowledged, by one thread at a
@@ -36,7 +36,7 @@ class PermissionMapFold {
   Publish publish_;
   struct Known {
     json::Value spec;
-    std::shared_ptr<const catalog::PermissionMaps::Map> read;
+    std::shared_ptr<const catalog::PermissionMaps::Map> read;  // null: never understood
   };
   std::map<std::string, Known, std::less<>> maps_;  // by key
 };

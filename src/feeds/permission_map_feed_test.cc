@@ -65,11 +65,18 @@ TEST_F(PermissionMapFeedTest, AnErrorIsNeverAnAllow) {
   auto feed = follow();
   EXPECT_EQ(feed->unreadable(), 2u);
   EXPECT_TRUE(catalog_->permission_maps()->empty());
+  // What nobody ever understood may guard any field: it is named until it is gone or mended.
+  EXPECT_EQ(catalog_->permission_maps()->unread(), cat(kPermissionMapPrefix, "empty"));
+  erase("empty");
+  EXPECT_EQ(catalog_->permission_maps()->unread(), cat(kPermissionMapPrefix, "damaged"));
+  put("damaged", map("damaged", "spec.taints", "example.com/taint"));
+  EXPECT_EQ(catalog_->permission_maps()->unread(), "");
   EXPECT_EQ(at({"spec", "podCIDR"}), "");
   // What was understood stays: a set may keep the field shut by this permission.
   put("good", map("good", "spec.unschedulable", "cordon"));
   put("good", "not JSON");
   EXPECT_EQ(at({"spec", "unschedulable"}), "cordon");
+  EXPECT_EQ(catalog_->permission_maps()->unread(), "");
   erase("good");
   EXPECT_EQ(at({"spec", "unschedulable"}), "");
 }

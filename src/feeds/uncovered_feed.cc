@@ -15,14 +15,21 @@ store::Folded UncoveredFold::change(std::string_view key, const store::Record*,
     return store::Folded::kChanged;
   }
   auto object = json::parse(after->value());
-  if (!object) return store::Folded::kUnreadable;
+  if (!object || !(*object)["spec"].is_object()) {
+    sets_.try_emplace(std::string(key));
+    return store::Folded::kUnreadable;
+  }
   sets_.insert_or_assign(std::string(key), (*object)["spec"]);
   return store::Folded::kChanged;
 }
 
 void UncoveredFold::publish() {
   auto next = std::make_shared<authz::fields::Uncovered>();
-  for (const auto& [key, spec] : sets_) next->add(spec);
+  for (const auto& [key, spec] : sets_)
+    if (spec.is_null())
+      next->add_unread(key);
+    else
+      next->add(spec);
   uncovered_.set(std::move(next));
 }
 

@@ -13,7 +13,8 @@
 namespace cardea::feeds {
 
 // UncoveredPermissionSets, as what they exclude together. One that cannot be read stays as it was
-// last understood: a damaged record must not open what was shut.
+// last understood: a damaged record must not open what was shut. If it never was understood,
+// because the server has started since, the snapshot names it: it may exclude anything.
 class UncoveredFold {
  public:
   std::vector<std::string> prefixes() const;
@@ -23,7 +24,7 @@ class UncoveredFold {
   const Snapshot<authz::fields::Uncovered>& snapshot() const { return uncovered_; }
 
  private:
-  std::map<std::string, json::Value, std::less<>> sets_;  // their specs, by key
+  std::map<std::string, json::Value, std::less<>> sets_;  // their specs, by key; null: never read
   Snapshot<authz::fields::Uncovered> uncovered_{std::make_shared<const authz::fields::Uncovered>()};
 };
 

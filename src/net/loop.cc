@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "net/short_turns.h"
 #include "net/watchdog.h"
 
 namespace cardea::net {
@@ -260,7 +261,11 @@ struct Loops::Threads {
 Loops::Loops(std::size_t count) : threads_(std::make_unique<Threads>()) {
   for (std::size_t i = 0; i < std::max<std::size_t>(count, 1); ++i)
     loops_.push_back(std::make_unique<Loop>());
-  for (auto& loop : loops_) threads_->threads.emplace_back([&loop = *loop] { loop.run(); });
+  for (auto& loop : loops_)
+    threads_->threads.emplace_back([&loop = *loop] {
+      ask_for_short_turns();
+      loop.run();
+    });
 }
 
 Loops::~Loops() {

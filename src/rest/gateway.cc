@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "base/time_parse.h"
 #include "catalog/kinds/names.h"
+#include "catalog/permission_maps.h"
 #include "http/websocket.h"
 #include "net/watchdog.h"
 #include "rest/aggregation/forward.h"
@@ -71,6 +72,20 @@ bool has_unreadable_namespace(const Call& call) {
   return space && call.services.unreadable->has(*space);
 }
 
+// The key of a record that may guard any field and that nobody can read; empty when there is none,
+// or when it does not matter to this request. Administrators can mend it.
+std::string unreadable_guard(const Call& call) {
+  const std::string& verb = call.info.verb;
+  if (!call.services.field_permissions || call.is_own || call.resource->storage_prefix.empty() ||
+      (verb != "create" && verb != "update" && verb != "patch"))
+    return "";
+  const std::string& map = call.catalog->permission_maps()->unread();
+  const std::string key = map.empty() ? call.services.field_permissions->uncovered()->unread()
+                                      : map;
+  const bool is_administrator = call.user.in_group(authz::kMastersGroup);
+  return is_administrator ? "" : key;
+}
+
 struct Row {
   std::string_view verb;
   Task<Result<Answer>> (*run)(Call&);
@@ -113,6 +128,10 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
   if (in_namespace && !call.is_own && has_unreadable_namespace(call))
     co_return fail(internal_error(cat("the namespace ", quoted(info.namespace_name),
                                       " cannot be read, so nothing in it is changed")));
+  if (std::string key = unreadable_guard(call); !key.empty())
+    co_return fail(internal_error(
+        cat("the record ", quoted(key),
+            " cannot be read and may guard any field, so only administrators change objects")));
 
   if (!info.subresource.empty()) {
     call.subresource = r.subresource(info.subresource);

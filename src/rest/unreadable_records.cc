@@ -1,6 +1,7 @@
 #include "rest/unreadable_records.h"
 
 #include "base/strings.h"
+#include "json/stored_depth.h"
 
 namespace cardea::rest {
 namespace {
@@ -11,7 +12,7 @@ constexpr std::size_t kLines = 100;  // of the log
 }  // namespace
 
 std::string flaw_of_stored(std::string_view value) {
-  auto object = json::parse(value, kMaxStoredDepth);
+  auto object = json::parse(value, json::kMaxStoredDepth);
   if (!object) return object.error().message;
   if (!object->is_object() || !(*object)["metadata"].is_object()) return "it is no object";
   if (!value.contains("\"metadata\":{")) return "it is not written as this server writes";

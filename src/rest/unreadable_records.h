@@ -7,15 +7,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "json/parse.h"
 #include "store/store.h"
 
 namespace cardea::rest {
-
-// How deep a stored object may be. More than a request can make: a body may be json::kMaxDepth
-// deep, JSON inside Protobuf some levels more, and managedFields repeat the paths of an object
-// below metadata.
-inline constexpr int kMaxStoredDepth = 2 * json::kMaxDepth;
 
 // What is wrong with the bytes of a record: empty, or why they are no object.
 std::string flaw_of_stored(std::string_view value);

@@ -103,6 +103,10 @@ def policy_that_cannot_be_read_refuses():
         (registration + "/mutatingadmissionpolicies", "mutatingadmissionpolicies", {"metadata": {"name": "p"}, "spec": {
             "reinvocationPolicy": "Never", "matchConstraints": matches, "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": "[JSONPatch{op: 'test', path: '/kind', value: 'Secret'}]"}}]}}),
         (registration + "/mutatingadmissionpolicybindings", "mutatingadmissionpolicybindings", {"metadata": {"name": "p"}, "spec": bound}),
+        ("/apis/permissionconfig.k8s.io/v1alpha1/uncoveredpermissionsets", "uncoveredpermissionsets", {"metadata": {"name": "p"}, "spec": {
+            "uncoveredPermissions": ["granular:ownerReferences"]}}),
+        ("/apis/access.cardea.dev/v1alpha1/permissionmaps", "permissionmaps", {"metadata": {"name": "p"}, "spec": {
+            "resource": "nodes", "permissions": [{"field": "spec.unschedulable", "verb": "cordon"}]}}),
     ]
     with tempfile.TemporaryDirectory() as folder:
         tokens = os.path.join(folder, "tokens")
@@ -128,6 +132,44 @@ def policy_that_cannot_be_read_refuses():
                 replaced(server, f"%/{resource}/p", sound)
                 server.start()
                 expect(as_bob(server, "POST", CONFIG_MAPS, {"metadata": {"generateName": "a"}})[0] == 201, f"bob, when {resource} is mended")
+
+
+@story.chapter
+def limits_that_cannot_be_read_refuse():
+    """A quota, a limit range and a parameter of an admission policy: whatever they limited is refused until they are mended."""
+    registration = "/apis/admissionregistration.k8s.io/v1"
+    spaced = lambda resource: f"/api/v1/namespaces/default/{resource}"  # noqa: E731
+    pod = {"metadata": {"generateName": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    limits = [
+        ("resourcequotas", {"spec": {"hard": {"pods": "1000"}}}, "pods", pod),
+        ("limitranges", {"spec": {"limits": [{"type": "Container", "max": {"cpu": "4"}}]}}, "pods", pod),
+        ("configmaps", {"metadata": {"labels": {"is": "parameter"}}, "data": {"longest": "100"}}, "endpoints", {"metadata": {"generateName": "e"}}),
+    ]
+    with Cardea("--disable-admission-plugins=ServiceAccount") as server:
+        made = server.request("POST", registration + "/validatingadmissionpolicies", {"metadata": {"name": "longest"}, "spec": {
+            "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+            "matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["endpoints"]}]},
+            "validations": [{"expression": "object.metadata.name.size() < int(params.data.longest)"}]}})
+        expect(made[0] == 201, f"the policy: {made}")
+        made = server.request("POST", registration + "/validatingadmissionpolicybindings", {"metadata": {"name": "longest"}, "spec": {
+            "policyName": "longest", "validationActions": ["Deny"],
+            "paramRef": {"selector": {"matchLabels": {"is": "parameter"}}, "namespace": "default", "parameterNotFoundAction": "Allow"}}})
+        expect(made[0] == 201, f"the binding: {made}")
+        for resource, body, limited, example in limits:
+            meta = {**body.get("metadata", {}), "name": "limit"}
+            made = server.request("POST", spaced(resource), {**body, "metadata": meta})
+            expect(made[0] == 201, f"{resource}: {made}")
+            made = server.request("POST", spaced(limited), example)
+            expect(made[0] == 201, f"{limited} within {resource}: {made}")
+            server.stop()
+            sound = replaced(server, f"%/{resource}/default/limit", b"junk")
+            server.start()
+            status, _, said = server.request("POST", spaced(limited), example)
+            expect(status in (403, 422, 500) and "cannot be read" in said["message"], f"{resource} cannot be read: {status} {said}")
+            server.stop()
+            replaced(server, f"%/{resource}/default/limit", sound)
+            server.start()
+            expect(server.request("POST", spaced(limited), example)[0] == 201, f"{resource} is mended, and {limited} are refused")
 
 
 @story.chapter

@@ -168,12 +168,15 @@ class LimitRanger : public Plugin {
 
   Task<Result<void>> mutate(Review& r) const override {
     if (r.resource.name != "pods") co_return Result<void>{};
-    for (const Value& range : ranges(r)) set_defaults(r.object, range);
+    for (const Value& range : objects_.list(r.catalog, "", "limitranges", r.namespace_name))
+      set_defaults(r.object, range);
     co_return Result<void>{};
   }
 
   Task<Result<void>> validate(const Review& r) const override {
-    for (const Value& range : ranges(r)) {
+    auto all = objects_.records(r.catalog, "", "limitranges", r.namespace_name);
+    if (!all) co_return fail(all.error());
+    for (const auto& [record, range] : *all) {
       Refusals refusals;
       for (const Value& limit : range["spec"]["limits"].items()) {
         if (r.resource.name == "pods")
@@ -187,10 +190,6 @@ class LimitRanger : public Plugin {
   }
 
  private:
-  std::vector<Value> ranges(const Review& r) const {
-    return objects_.list(r.catalog, "", "limitranges", r.namespace_name);
-  }
-
   static void set_defaults(Value& pod, const Value& range) {
     Value requests = Value::object(), limits = Value::object();
     for (const Value& limit : range["spec"]["limits"].items()) {

@@ -64,15 +64,16 @@ class ResourceQuota : public Plugin {
 
   Result<void> charge(const Review& r) const {
     auto records = objects_.records(r.catalog, "", "resourcequotas", r.namespace_name);
-    if (records.empty() && limited_.empty()) return {};
+    if (!records) return fail(records.error());
+    if (records->empty() && limited_.empty()) return {};
     std::vector<Pertinent> pertinent;
-    for (auto& [record, quota] : records) {
+    for (auto& [record, quota] : *records) {
       Pertinent p{record, quota, {}, {}};
       Result<bool> concerns = is_pertinent(r, p);
       if (!concerns) return fail(concerns.error());
       if (*concerns) pertinent.push_back(std::move(p));
     }
-    if (auto ok = check_covered(r, records, pertinent); !ok) return ok;
+    if (auto ok = check_covered(r, *records, pertinent); !ok) return ok;
     if (pertinent.empty()) return {};
     Amounts delta = usage_of(r.resource, r.object, r.now);
     for (const auto& [name, amount] : delta)

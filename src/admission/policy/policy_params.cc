@@ -9,9 +9,16 @@ namespace {
 
 using json::Value;
 
+Error misconfigured(std::string message) {
+  return Error::of(Reason::kInvalid, std::move(message));
+}
+
 // As a client reads it. Null while the review waits for its conversion.
-Value shown(const store::Record& record, const catalog::Resource& kind, const Review& review) {
+Result<Value> shown(const store::Record& record, const catalog::Resource& kind,
+                    const Review& review) {
   const Value stored = parsed(record);
+  // Nobody knows whether a selector would choose it.
+  if (!stored.is_object()) return fail(misconfigured(unreadable_text(record)));
   const catalog::Resource* storage = review.catalog.storage_of(kind);
   if (kind.is_converted_by_webhook && stored["apiVersion"].as_string() != kind.api_version()) {
     Value out = review.by_webhook(stored, kind);
@@ -23,10 +30,6 @@ Value shown(const store::Record& record, const catalog::Resource& kind, const Re
                                                      : catalog::convert(stored, *storage, kind);
   out.member("metadata").set("resourceVersion", std::to_string(record.mod_revision));
   return out;
-}
-
-Error misconfigured(std::string message) {
-  return Error::of(Reason::kInvalid, std::move(message));
 }
 
 }  // namespace
@@ -63,13 +66,18 @@ Result<std::vector<Value>> collect_params(const catalog::Resource* kind, const V
   }
   std::vector<Value> out;
   if (const std::string_view name = ref["name"].as_string(); !name.empty()) {
-    if (const store::RecordPtr record = objects.find(*kind, space, name))
-      out.push_back(shown(*record, *kind, r));
+    if (const store::RecordPtr record = objects.find(*kind, space, name)) {
+      Result<Value> param = shown(*record, *kind, r);
+      if (!param) return fail(param.error());
+      out.push_back(std::move(*param));
+    }
   } else {
-    for (const store::RecordPtr& record : objects.records(*kind, space))
-      if (Value param = shown(*record, *kind, r);
-          json::selector_matches(ref["selector"], param["metadata"]["labels"]))
-        out.push_back(std::move(param));
+    for (const store::RecordPtr& record : objects.records(*kind, space)) {
+      Result<Value> param = shown(*record, *kind, r);
+      if (!param) return fail(param.error());
+      if (json::selector_matches(ref["selector"], (*param)["metadata"]["labels"]))
+        out.push_back(std::move(*param));
+    }
   }
   if (out.empty() && ref["parameterNotFoundAction"].as_string() == "Deny")
     return fail(

@@ -28,7 +28,13 @@ class Uncovered {
   bool excludes(std::string_view group, std::string_view resource, std::string_view verb) const;
   bool empty() const { return everywhere_.verbs.empty() && of_one_.empty(); }
 
+  // A set that nobody could ever read, by its key: it may exclude anything.
+  void add_unread(std::string key) { unread_ = std::move(key); }
+  // One of those; empty when all could be read.
+  const std::string& unread() const { return unread_; }
+
  private:
+  std::string unread_;
   Excluded everywhere_;
   std::map<std::pair<std::string, std::string>, Excluded> of_one_;  // with those everywhere
 };

@@ -6,8 +6,8 @@
 
 #include "base/strings.h"
 #include "catalog/catalog.h"
-#include "json/parse.h"
 #include "json/print.h"
+#include "json/stored_depth.h"
 #include "rest/at_rest/definition_v1beta1.h"
 #include "rest/at_rest/node_port_range.h"
 #include "rest/controllers/controllers.h"
@@ -127,7 +127,7 @@ class KubernetesEncoding final : public store::EtcdEncoding {
 
   Result<std::string> write_shared(std::string_view key, std::string_view value) const {
     if (key == kNodePortsKey) return NodePortRange::to_etcd(value);
-    auto object = json::parse(value, kMaxStoredDepth);
+    auto object = json::parse(value, json::kMaxStoredDepth);
     if (!object) return fail(object.error());
     const Resource* kind = kind_at(key);
     if (!kind) return json::print(*object) + "\n";
@@ -138,7 +138,7 @@ class KubernetesEncoding final : public store::EtcdEncoding {
   // Objects of our own kinds are JSON, as they are.
   Result<std::string> read_own(std::string_view key, std::string_view value) const {
     if (!key.starts_with(kRegistryKeys)) return std::string(value);
-    auto object = json::parse(value, kMaxStoredDepth);
+    auto object = json::parse(value, json::kMaxStoredDepth);
     if (object && (*object)["metadata"].is_object()) return std::string(value);
     tell(key, "it is no object");
     return fail(bad_request("it is no object"));
@@ -147,7 +147,7 @@ class KubernetesEncoding final : public store::EtcdEncoding {
   Result<std::string> read_shared(std::string_view key, std::string_view value) const {
     if (key == kNodePortsKey) return NodePortRange::from_etcd(value);
     const Resource* kind = kind_at(key);
-    auto object = kind ? read_builtin(*kind, value) : json::parse(value, kMaxStoredDepth);
+    auto object = kind ? read_builtin(*kind, value) : json::parse(value, json::kMaxStoredDepth);
     if (!object) return fail(object.error());
     if (!object->is_object() || !(*object)["metadata"].is_object())
       return fail(bad_request("it is no object"));
@@ -165,7 +165,7 @@ class KubernetesEncoding final : public store::EtcdEncoding {
       if (!opened) return fail(opened.error());
       envelope = *opened;
     } else {
-      auto parsed = json::parse(value, kMaxStoredDepth);
+      auto parsed = json::parse(value, json::kMaxStoredDepth);
       if (!parsed) return fail(bad_request("it is neither Protobuf nor JSON"));
       document.value = is_old_definition(*parsed) ? definition_from_v1beta1(*parsed)
                                                   : std::move(*parsed);

@@ -36,7 +36,8 @@ class TestServer {
   }
   const Clock& clock() const { return clock_; }
   Metrics& metrics() { return metrics_; }
-  net::Loop& loop() { return server_->chores(); }  // where controllers run
+  net::Loop& loop() { return server_->chores(); }               // where controllers run
+  net::Loop& request_loop() { return server_->loops().at(0); }  // where watches can be served
   const Loopback& api() const { return api_; }
 
   // One request and its answer. `body` is JSON text; empty for none.

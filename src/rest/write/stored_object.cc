@@ -2,8 +2,8 @@
 
 #include "base/result.h"
 #include "base/strings.h"
-#include "json/parse.h"
 #include "json/print.h"
+#include "json/stored_depth.h"
 #include "rest/unreadable_records.h"
 
 namespace cardea::rest {
@@ -57,7 +57,7 @@ json::Value parse_stored(const store::Record& record) {
 }
 
 json::Value parse_stored(const store::Record& record, store::Revision revision) {
-  auto value = json::parse(record.value(), kMaxStoredDepth);
+  auto value = json::parse(record.value(), json::kMaxStoredDepth);
   if (!value || !value->is_object() || !(*value)["metadata"].is_object())
     return nothing_but_a_name(record.key(), revision);
   value->member("metadata").set("resourceVersion", std::to_string(revision));
