@@ -13,8 +13,7 @@ class UncoveredFeedTest : public ::testing::Test {
  protected:
   void put(std::string_view name, std::string value) {
     ASSERT_TRUE(store::commit_sync(
-        *store_,
-        {{}, {store::Put{cat(authz::fields::kUncoveredPrefix, name), std::move(value)}}}));
+        *store_, {{}, {store::Put{cat(authz::fields::kUncoveredPrefix, name), std::move(value)}}}));
   }
   auto follow() {
     auto feed = UncoveredFeed::start(*store_);
