@@ -477,6 +477,7 @@ Task<schema::FieldSet> not_permitted(Call& call, schema::FieldSet fields) {
 
 Task<Value> with_owners_of_others(Call& call, Value old, Value object) {
   if (!call.services.field_permissions) co_return object;
+  if (call.open.is_granular()) keep_generate_name(object, old);
   auto before = schema::ManagedFields::parse_or_nobody(old["metadata"]["managedFields"]),
        after = schema::ManagedFields::parse_or_nobody(object["metadata"]["managedFields"]);
   bool is_altered = false;

@@ -156,14 +156,16 @@ TEST_F(FieldsOfRequests, OwnersAreNotForWhoHasGranularToRewrite) {
 TEST_F(FieldsOfRequests, AnApplyOfTheSameValueTakesNoOwnershipOfWhatIsNotPermitted) {
   auto applied = [this](std::string_view manager, std::string_view label) {
     const std::string body = cat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":)",
-                                 R"("there","labels":{"mine/)", label, R"(":"1"}},)",
-                                 R"("data":{"a":"1"}})");
+                                 R"("there","generateName":"g","labels":{"mine/)", label,
+                                 R"(":"1"}},)", R"("data":{"a":"1"}})");
     const int status = jane_
                            .send_and_wait("PATCH", cat(kMap, "?fieldManager=", manager),
                                           *json::parse(body), "application/apply-patch+yaml")
                            .status;
     EXPECT_EQ(status, 200) << manager;
-    Value entries = server_.send("GET", kMap).body["metadata"]["managedFields"];
+    const Value meta = server_.send("GET", kMap).body["metadata"];
+    EXPECT_EQ(meta.has("generateName"), manager == "whole");
+    const Value& entries = meta["managedFields"];
     std::string owned;
     for (const Value& e : entries.items())
       if (e["manager"].as_string() == manager) owned += json::print(e["fieldsV1"]);

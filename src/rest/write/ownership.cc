@@ -51,10 +51,14 @@ bool has_versions(const Call& call) {
 void keep_unguarded_fields(Value& object, const Value* old) {
   Value& meta = object.member("metadata");
   put_or_erase(meta, "managedFields", nullptr);
-  if (old) put_or_erase(meta, "generateName", (*old)["metadata"].find("generateName"));
+  if (old) keep_generate_name(object, *old);
 }
 
 }  // namespace
+
+void keep_generate_name(Value& object, const Value& old) {
+  put_or_erase(object.member("metadata"), "generateName", old["metadata"].find("generateName"));
+}
 
 Value tracked(Call& call, const Value* old, Value object, const WriteOptions& options) {
   if (call.open.is_granular()) keep_unguarded_fields(object, old);

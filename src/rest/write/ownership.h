@@ -21,6 +21,9 @@ json::Value tracked(Call& call, const json::Value* old, json::Value object,
 void track_as_granular(Call& call, const json::Value* old, json::Value& object, json::Value sent,
                        const WriteOptions& options);
 
+// No permission on fields guards `generateName` of an object that is there: whoever continues with
+// `granular` does not change it.
+void keep_generate_name(json::Value& object, const json::Value& old);
 // Owners that mutation left unreadable are as they were before.
 void keep_owners(Call& call, json::Value& object, const json::Value& before);
 
