@@ -53,6 +53,13 @@ bool contains(const auto& list, std::string_view what) {
   return std::ranges::find(list, what) != std::end(list);
 }
 
+std::string history_problem(const std::string& text) {
+  constexpr std::int64_t kMost = 10'000;
+  const auto number = parse_int(text);
+  const bool is_good = number && *number >= 0 && *number <= kMost;
+  return is_good ? "" : cat("`", text, "` must be between 0 and ", kMost);
+}
+
 std::string port_problem(const std::string& text) {
   unsigned port = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
@@ -197,6 +204,20 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
   declare_storage(app, lists.storage);
   app.add_flag("--ui", o.ui, "serves a page for browsers under /ui/, which shows who may do what")
       ->group("Serving");
+  list("--ui-oidc-client-id", lists.ui_clients,
+       "the public clients of the page: people sign in with authorization code and PKCE at each "
+       "issuer of the authentication configuration that has one of these among its audiences",
+       "Serving");
+  list("--ui-oidc-extra-scope", lists.ui_scopes,
+       "the scopes that the page asks issuers for, beside openid", "Serving");
+  app.add_option(
+         "--decision-history", o.decision_history,
+         "how many of the last decisions that allowed a request the server keeps in memory, and as "
+         "many refusals, for whoever may read decisions.access.cardea.dev; 0: none")
+      ->check(history_problem)
+      ->type_name("NUMBER")
+      ->group("Authorization and admission")
+      ->capture_default_str();
   app.add_option("--insecure-bench-port", o.insecure_bench_port,
                  "a port for plain HTTP on loopback, for benchmarks")
       ->check(port_problem)

@@ -262,6 +262,7 @@ Result<std::unique_ptr<rest::ApiServer>> make_api_server(const ServeOptions& o, 
        .service_dialer = g.ways.service_webhooks.get(),
        .auditor = g.auditor.get(),
        .traces = g.traces.get(),
+       .decision_history = o.decision_history,
        .more_metrics = [&m = *g.authentication.jwt.metrics](MetricPrinter& out) { m.print(out); },
        .log = &g.log});
   // As kube-apiserver calls it.
