@@ -34,7 +34,7 @@ constexpr std::string_view kSwitches[] = {"--aggregator-reject-forwarding-redire
 // Lists as they stand on the command line, commas included.
 struct RawLists {
   std::vector<std::string> modes{"Node,Access,Policy,RBAC"}, enable, disable, controllers{"*"},
-      gates, runtime_config;
+      gates, runtime_config, ui_clients, ui_scopes;
   std::vector<std::string> proxy_names, proxy_users, proxy_uids, proxy_groups, proxy_extra,
       audiences;
   std::string max_token_expiration = "0s", webhook_ttl = "2m0s", authorized_ttl = "5m0s",
@@ -482,6 +482,10 @@ Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_ano
   o.enable_admission_plugins = flatten(lists.enable);
   o.disable_admission_plugins = flatten(lists.disable);
   o.runtime_config = flatten(lists.runtime_config);
+  o.ui_oidc_clients = flatten(lists.ui_clients);
+  o.ui_oidc_scopes = flatten(lists.ui_scopes);
+  if (!o.ui && !(o.ui_oidc_clients.empty() && o.ui_oidc_scopes.empty()))
+    return fail(bad_request("--ui-oidc-client-id and --ui-oidc-extra-scope need --ui"));
   if (auto ok = check(o); !ok) return ok;
   if (auto ok = complete_authentication(o.authentication, lists); !ok) return ok;
   if (auto ok = complete_authorization(o, lists); !ok) return ok;

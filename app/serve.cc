@@ -286,6 +286,19 @@ Result<std::unique_ptr<rest::ApiServer>> make_api_server(const ServeOptions& o, 
   return server;
 }
 
+UiSignIn sign_in_of(const ServeOptions& o, const Ground& g) {
+  return ui_sign_in(*g.authentication.jwt.authenticators->issuers(), o.ui_oidc_clients,
+                    o.ui_oidc_scopes);
+}
+
+void warn_of_clients(const ServeOptions& o, const Ground& g) {
+  if (o.ui && !o.ui_oidc_clients.empty() && sign_in_of(o, g).issuers.empty())
+    g.log.write(LogLevel::kWarning,
+                cat("nobody can sign in to the page by --ui-oidc-client-id: no issuer of the "
+                    "authentication configuration has ",
+                    join(o.ui_oidc_clients, " or "), " among its audiences"));
+}
+
 bool has_namespace_policy(const authz::Chain& chain) {
   return std::ranges::any_of(chain.authorizers(),
                              [](const auto& a) { return a->name() == "policy"; });
@@ -480,7 +493,8 @@ int serve(int argc, char** argv) {
     return made.error().reason == Reason::kBadRequest ? misuse(log, made.error())
                                                       : refuse(log, made.error());
   rest::ApiServer& api = **made;
-  UiPages pages(api.gateway());
+  UiPages pages(api.gateway(), [&] { return sign_in_of(o, ground); });
+  warn_of_clients(o, ground);
   http::Handler& handler = o.ui ? static_cast<http::Handler&>(pages) : api.gateway();
   http::Server server(api.loops(), handler, server_options(o, log, ground.metrics.registry()));
   rest::Health::Stage& booted = api.health().add_stage("bootstrap");
