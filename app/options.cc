@@ -34,7 +34,7 @@ constexpr std::string_view kSwitches[] = {"--aggregator-reject-forwarding-redire
 // Lists as they stand on the command line, commas included.
 struct RawLists {
   std::vector<std::string> modes{"Node,Access,Policy,RBAC"}, enable, disable, controllers{"*"},
-      gates, runtime_config;
+      gates, runtime_config, ui_clients, ui_scopes;
   std::vector<std::string> proxy_names, proxy_users, proxy_uids, proxy_groups, proxy_extra,
       audiences;
   std::string max_token_expiration = "0s", webhook_ttl = "2m0s", authorized_ttl = "5m0s",
@@ -51,6 +51,13 @@ struct RawLists {
 
 bool contains(const auto& list, std::string_view what) {
   return std::ranges::find(list, what) != std::end(list);
+}
+
+std::string history_problem(const std::string& text) {
+  constexpr std::int64_t kMost = 10'000;
+  const auto number = parse_int(text);
+  const bool is_good = number && *number >= 0 && *number <= kMost;
+  return is_good ? "" : cat("`", text, "` must be between 0 and ", kMost);
 }
 
 std::string port_problem(const std::string& text) {
@@ -197,6 +204,20 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
   declare_storage(app, lists.storage);
   app.add_flag("--ui", o.ui, "serves a page for browsers under /ui/, which shows who may do what")
       ->group("Serving");
+  list("--ui-oidc-client-id", lists.ui_clients,
+       "the public clients of the page: people sign in with authorization code and PKCE at each "
+       "issuer of the authentication configuration that has one of these among its audiences",
+       "Serving");
+  list("--ui-oidc-extra-scope", lists.ui_scopes,
+       "the scopes that the page asks issuers for, beside openid", "Serving");
+  app.add_option(
+         "--decision-history", o.decision_history,
+         "how many of the last decisions that allowed a request the server keeps in memory, and as "
+         "many refusals, for whoever may read decisions.access.cardea.dev; 0: none")
+      ->check(history_problem)
+      ->type_name("NUMBER")
+      ->group("Authorization and admission")
+      ->capture_default_str();
   app.add_option("--insecure-bench-port", o.insecure_bench_port,
                  "a port for plain HTTP on loopback, for benchmarks")
       ->check(port_problem)
@@ -461,6 +482,10 @@ Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_ano
   o.enable_admission_plugins = flatten(lists.enable);
   o.disable_admission_plugins = flatten(lists.disable);
   o.runtime_config = flatten(lists.runtime_config);
+  o.ui_oidc_clients = flatten(lists.ui_clients);
+  o.ui_oidc_scopes = flatten(lists.ui_scopes);
+  if (!o.ui && !(o.ui_oidc_clients.empty() && o.ui_oidc_scopes.empty()))
+    return fail(bad_request("--ui-oidc-client-id and --ui-oidc-extra-scope need --ui"));
   if (auto ok = check(o); !ok) return ok;
   if (auto ok = complete_authentication(o.authentication, lists); !ok) return ok;
   if (auto ok = complete_authorization(o, lists); !ok) return ok;

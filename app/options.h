@@ -60,6 +60,8 @@ struct ServeOptions {
   bool dra_admin_access_policy = false;
   bool anonymous_auth = true;
   bool ui = false;  // whether the page under /ui/ is served
+  std::vector<std::string> ui_oidc_clients, ui_oidc_scopes;  // of the page, at issuers
+  std::uint32_t decision_history = 1000;  // decisions to be kept, of those that allow and of others
   int verbosity = 0;
   LogFormat log_format = LogFormat::kText;
   std::uint32_t http2_max_streams_per_connection = 100;

@@ -535,6 +535,21 @@ TEST(RuntimeConfig, WhatCannotBeServedIsRefused) {
     EXPECT_FALSE(RuntimeConfig::parse({wrong}, *catalog)) << wrong;
 }
 
+TEST(ServeOptions, ThePageHasClientsOfItsOwn) {
+  Outcome o = parse({"--ui", "--ui-oidc-client-id=a,b", "--ui-oidc-extra-scope=email"});
+  ASSERT_EQ(o.status(), -1) << o.err;
+  EXPECT_THAT(o.options().ui_oidc_clients, ElementsAre("a", "b"));
+  EXPECT_THAT(o.options().ui_oidc_scopes, ElementsAre("email"));
+  EXPECT_THAT(parse({"--ui-oidc-client-id=a"}).err, HasSubstr("need --ui"));
+}
+
+TEST(ServeOptions, TheHistoryOfDecisionsIsBounded) {
+  EXPECT_EQ(parse({}).options().decision_history, 1000u);
+  EXPECT_EQ(parse({"--decision-history=0"}).options().decision_history, 0u);
+  for (const char* wrong : {"-1", "10001", "many"})
+    EXPECT_EQ(parse({cat("--decision-history=", wrong)}).status(), 2) << wrong;
+}
+
 TEST(ServeOptions, TheVersionAndSuitesOfTlsAreChecked) {
   Outcome o = parse({"--tls-min-version=VersionTLS13",
                      "--tls-cipher-suites="

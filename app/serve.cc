@@ -20,6 +20,7 @@
 #include "app/machine.h"
 #include "app/options.h"
 #include "app/policy_config.h"
+#include "app/progress.h"
 #include "app/runtime_config.h"
 #include "app/sandbox.h"
 #include "app/server_identity.h"
@@ -126,13 +127,25 @@ Result<void> set_ready_mark(const std::string& directory) {
   return fail(internal_error(cat("cannot write `", path, "`: ", std::strerror(errno))));
 }
 
-Result<std::unique_ptr<store::Store>> open_store(const std::string& directory) {
+Result<std::unique_ptr<store::Store>> open_sqlite(const std::string& directory, Loading loading) {
   std::error_code made;
   std::filesystem::create_directories(directory, made);
   if (made) return fail(internal_error(cat("cannot make `", directory, "`: ", made.message())));
   if (auto ok = check_database(directory); !ok) return fail(ok.error());
   return store::open_sqlite_store(
-      {.directory = (std::filesystem::path(directory) / "store").string()});
+      {.directory = (std::filesystem::path(directory) / "store").string(),
+       .progress = std::move(loading)});
+}
+
+// Large stores take a while.
+Result<std::unique_ptr<store::Store>> open_store(const ServeOptions& o, const Ground& g) {
+  using Unit = Progress::Unit;
+  Progress progress("loading the store", o.storage.is_etcd() ? Unit::kRecords : Unit::kBytes,
+                    g.log.lines(LogLevel::kInfo));
+  Loading loading = [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); };
+  if (!o.storage.is_etcd()) return open_sqlite(o.data_dir, std::move(loading));
+  return open_etcd(o.storage, o.event_ttl, g.encryption, g.log.lines(LogLevel::kWarning),
+                   std::move(loading));
 }
 
 // Puts the value of `from` into `to`.
@@ -179,9 +192,7 @@ Result<void> open_ground(ServeOptions& o, const std::string& service_address, Gr
     g.log.write(LogLevel::kInfo, cat("objects are in etcd: ", join(o.storage.etcd_servers, ",")));
   const Notice notice = g.log.lines(LogLevel::kWarning);
   if (auto ok = take(open_encryption(o.storage, notice, &g.files), g.encryption); !ok) return ok;
-  auto store = o.storage.is_etcd() ? open_etcd(o.storage, o.event_ttl, g.encryption, notice)
-                                   : open_store(o.data_dir);
-  if (auto ok = take(std::move(store), g.store); !ok) return ok;
+  if (auto ok = take(open_store(o, g), g.store); !ok) return ok;
   if (store::is_half_copied(*g.store))
     return fail(bad_request(
         "a copy into this store was begun and not finished: run `cardea store copy` again"));
@@ -262,6 +273,7 @@ Result<std::unique_ptr<rest::ApiServer>> make_api_server(const ServeOptions& o, 
        .service_dialer = g.ways.service_webhooks.get(),
        .auditor = g.auditor.get(),
        .traces = g.traces.get(),
+       .decision_history = o.decision_history,
        .more_metrics = [&m = *g.authentication.jwt.metrics](MetricPrinter& out) { m.print(out); },
        .log = &g.log});
   // As kube-apiserver calls it.
@@ -272,6 +284,19 @@ Result<std::unique_ptr<rest::ApiServer>> make_api_server(const ServeOptions& o, 
     for (const std::string& warning : (*server)->warnings())
       g.log.write(LogLevel::kWarning, warning);
   return server;
+}
+
+UiSignIn sign_in_of(const ServeOptions& o, const Ground& g) {
+  return ui_sign_in(*g.authentication.jwt.authenticators->issuers(), o.ui_oidc_clients,
+                    o.ui_oidc_scopes);
+}
+
+void warn_of_clients(const ServeOptions& o, const Ground& g) {
+  if (o.ui && !o.ui_oidc_clients.empty() && sign_in_of(o, g).issuers.empty())
+    g.log.write(LogLevel::kWarning,
+                cat("nobody can sign in to the page by --ui-oidc-client-id: no issuer of the "
+                    "authentication configuration has ",
+                    join(o.ui_oidc_clients, " or "), " among its audiences"));
 }
 
 bool has_namespace_policy(const authz::Chain& chain) {
@@ -468,7 +493,8 @@ int serve(int argc, char** argv) {
     return made.error().reason == Reason::kBadRequest ? misuse(log, made.error())
                                                       : refuse(log, made.error());
   rest::ApiServer& api = **made;
-  UiPages pages(api.gateway());
+  UiPages pages(api.gateway(), [&] { return sign_in_of(o, ground); });
+  warn_of_clients(o, ground);
   http::Handler& handler = o.ui ? static_cast<http::Handler&>(pages) : api.gateway();
   http::Server server(api.loops(), handler, server_options(o, log, ground.metrics.registry()));
   rest::Health::Stage& booted = api.health().add_stage("bootstrap");

@@ -88,7 +88,7 @@ Result<std::shared_ptr<rest::CurrentEncryption>> open_encryption(const StorageOp
 
 Result<std::unique_ptr<store::Store>> open_etcd(
     const StorageOptions& o, std::chrono::nanoseconds event_ttl,
-    std::shared_ptr<const rest::CurrentEncryption> encryption, Notice notice) {
+    std::shared_ptr<const rest::CurrentEncryption> encryption, Notice notice, Loading loading) {
   store::EtcdOptions etcd{
       .endpoints = o.etcd_servers,
       .prefix = o.etcd_prefix,
@@ -98,7 +98,8 @@ Result<std::unique_ptr<store::Store>> open_etcd(
                  {std::string(rest::kLiveServers), rest::kServerTerm}},
       .compaction_interval = o.etcd_compaction_interval,
       .confirm_interval = std::max(o.authorization_staleness / 3, std::chrono::milliseconds(20)),
-      .notice = notice};
+      .notice = notice,
+      .progress = std::move(loading)};
   if (auto ok = read_into(o.etcd_ca_file, etcd.server_cas); !ok) return fail(ok.error());
   if (auto ok = read_into(o.etcd_certificate_file, etcd.certificate); !ok) return fail(ok.error());
   if (auto ok = read_into(o.etcd_key_file, etcd.key); !ok) return fail(ok.error());

@@ -20,10 +20,12 @@ Result<std::shared_ptr<rest::CurrentEncryption>> open_encryption(const StorageOp
                                                                  const Notice& notice,
                                                                  net::FileWatch* files);
 
-// The store that --etcd-servers names.
+using Loading = std::function<void(std::uint64_t done, std::uint64_t all)>;
+
+// The store that --etcd-servers names. `loading` is told how far it is, until this returns.
 Result<std::unique_ptr<store::Store>> open_etcd(
     const StorageOptions& options, std::chrono::nanoseconds event_ttl,
-    std::shared_ptr<const rest::CurrentEncryption> encryption, Notice notice);
+    std::shared_ptr<const rest::CurrentEncryption> encryption, Notice notice, Loading loading = {});
 
 // The folder of the store in a data folder.
 std::string store_folder(const std::string& data_dir);

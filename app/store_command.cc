@@ -1,12 +1,12 @@
 #include "app/store_command.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "app/backup_file.h"
 #include "app/command_line.h"
+#include "app/progress.h"
 #include "app/storage.h"
 #include "base/strings.h"
 #include "rest/at_rest/kubernetes_encoding.h"
@@ -35,7 +35,12 @@ Result<std::unique_ptr<store::Store>> open_side(const std::string& where, Storag
       return fail(bad_request(cat("there is no database in `", folder, "`")));
     std::filesystem::create_directories(std::filesystem::path(folder).parent_path(), error);
     if (error) return fail(internal_error(cat("cannot make `", folder, "`: ", error.message())));
-    return store::open_sqlite_store({.directory = folder, .history = {}, .vfs = {}});
+    Progress progress(cat("loading ", where), Progress::Unit::kBytes);
+    return store::open_sqlite_store(
+        {.directory = folder,
+         .history = {},
+         .vfs = {},
+         .progress = [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); }});
   }
   if (!where.starts_with(kEtcd))
     return fail(bad_request(cat("`", where, "` is neither sqlite:DIR nor etcd:URL,...")));
@@ -46,7 +51,9 @@ Result<std::unique_ptr<store::Store>> open_side(const std::string& where, Storag
   const Notice notice = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
   auto encryption = open_encryption(*options, notice, nullptr);
   if (!encryption) return fail(encryption.error());
-  return open_etcd(*options, std::chrono::hours(1), std::move(*encryption), notice);
+  Progress progress(cat("loading ", where), Progress::Unit::kRecords);
+  return open_etcd(*options, std::chrono::hours(1), std::move(*encryption), notice,
+                   [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); });
 }
 
 // What the source cannot read would be lost in the copy, such as Secrets without their keys.
@@ -76,16 +83,6 @@ Result<store::Checked> verify_backup(const std::string& path) {
   }
   if (auto facts = decoder.finish(); !facts) return fail(facts.error());
   return out;
-}
-
-// One line that is written over on a terminal, else one for every hundred thousand records.
-void show_progress(std::uint64_t done, std::uint64_t all) {
-  static const bool is_terminal = isatty(STDERR_FILENO) != 0;
-  bool is_due = done == all || done % (is_terminal ? 1'000 : 100'000) == 0;
-  if (!is_due) return;
-  std::fprintf(stderr, "%s%llu of %llu records%s", is_terminal ? "\r" : "",
-               static_cast<unsigned long long>(done), static_cast<unsigned long long>(all),
-               is_terminal && done != all ? "" : "\n");
 }
 
 }  // namespace
@@ -123,8 +120,12 @@ int store_copy_command(int argc, char** argv) {
   std::vector<std::string> left_out = kOwnKeys;
   // A server that is alone knows from the services which ports are given out.
   if ((*target)->is_always_fresh()) left_out.emplace_back(rest::kNodePortsKey);
-  auto copied = store::copy_store(**source, **target,
-                                  {.left_out = left_out, .progress = show_progress});
+  std::optional<Progress> progress(std::in_place, "copying", Progress::Unit::kRecords);
+  auto copied = store::copy_store(
+      **source, **target,
+      {.left_out = left_out,
+       .progress = [&](std::uint64_t done, std::uint64_t all) { progress->show(done, all); }});
+  progress.reset();
   if (!copied) return line.failed(copied.error().message);
   std::puts(cat(copied->records, " records, ", copied->written, " of them written now, sha256 ",
                 copied->hash)

@@ -9,6 +9,7 @@
 #include "app/command_line.h"
 #include "app/known_resources.h"
 #include "app/kube_client.h"
+#include "app/progress.h"
 #include "base/strings.h"
 #include "json/parse.h"
 #include "json/print.h"
@@ -120,8 +121,10 @@ Result<void> read_events(const std::vector<std::string>& logs,
     auto text = read_input(log);
     if (!text) return fail(text.error());
     std::size_t number = 0;
+    Progress progress(cat("reading ", log), Progress::Unit::kBytes);
     for (std::string_view row : split(*text, '\n')) {
       ++number;
+      progress.show(static_cast<std::size_t>(row.data() - text->data()), text->size());
       if (trim(row).empty()) continue;
       auto event = json::parse(row);
       if (!event || !event->is_object())

@@ -36,6 +36,39 @@ TEST(UiPages, EveryFileIsServedWithItsTypeAndAllGuards) {
   }
 }
 
+TEST(UiPages, TheIssuersWherePeopleSignInAreListedAndReachedAndNobodyElse) {
+  const UiSignIn sign_in{.issuers = {{.url = "https://login.example.com/realm",
+                                      .origin = "https://login.example.com",
+                                      .client_id = "cardea-ui"}},
+                         .scopes = {"email"}};
+  http::Request request;
+  request.method = "GET";
+  request.path = "/ui/sign-in.json";
+  http::Response list = UiPages::answer(request, sign_in);
+  EXPECT_EQ(list.body.text(),
+            R"({"issuers":[{"clientId":"cardea-ui","issuer":"https://login.example.com/realm",)"
+            R"("scopes":["openid","email"]}]})");
+  EXPECT_EQ(list.headers.get("cache-control"), "no-store");
+  request.path = "/ui/";
+  http::Response page = UiPages::answer(request, sign_in);
+  EXPECT_THAT(std::string(page.headers.get("content-security-policy")),
+              HasSubstr("connect-src 'self' https://login.example.com; "));
+  EXPECT_THAT(std::string(ask("/ui/").headers.get("content-security-policy")),
+              HasSubstr("connect-src 'self'; "));
+  EXPECT_EQ(ask("/ui/sign-in.json").body.text(), R"({"issuers":[]})");
+  // A browser that kept the page from before must not keep its policy.
+  EXPECT_NE(page.headers.get("etag"), ask("/ui/").headers.get("etag"));
+}
+
+TEST(UiPages, OnlyOriginsThatFitIntoAPolicyAreNamed) {
+  EXPECT_EQ(origin_of("https://login.example.com/a/b"), "https://login.example.com");
+  EXPECT_EQ(origin_of("https://127.0.0.1:8443"), "https://127.0.0.1:8443");
+  EXPECT_EQ(origin_of("https://[::1]:8443/x"), "https://[::1]:8443");
+  for (const char* wrong : {"http://login.example.com", "https://a;script-src *", "https://a b/",
+                            "https://*", "https://a'unsafe-inline'", "login.example.com", ""})
+    EXPECT_EQ(origin_of(wrong), "") << wrong;
+}
+
 TEST(UiPages, TheFolderIsItsIndex) {
   EXPECT_EQ(ask("/ui/").body.text(), ask("/ui/index.html").body.text());
   EXPECT_EQ(ask("/ui").status, 301);

@@ -1,5 +1,6 @@
 // The frame: signing in, the list of stories, and which of them is shown.
 import {Api} from "./api.js";
+import {handOver, placesToSignIn, signInAt} from "./issuer.js";
 import {add, h, replace} from "./dom.js";
 import {busy, failureNotice, notice} from "./parts.js";
 import {me} from "./me.js";
@@ -8,6 +9,7 @@ import {who} from "./who.js";
 import {grants} from "./grants.js";
 import {playground} from "./playground.js";
 import {change} from "./change.js";
+import {happened} from "./happened.js";
 
 // A story makes its element once; leaving and coming back loses nothing. `needs` is what the server must serve for it.
 const STORIES = [
@@ -17,6 +19,8 @@ const STORIES = [
   {path: "grants", title: "What is granted", make: grants},
   {path: "expressions", title: "Expressions", make: playground, needs: ["expressionreviews", "access.cardea.dev"]},
   {path: "change", title: "Try a change", make: change},
+  {path: "happened", title: "What happened", make: happened, needs: ["decisions", "access.cardea.dev"],
+   without: ["This server keeps no decisions", "It was started with --decision-history=0, or is too old, or you may not see what it serves. The other stories work."]},
 ];
 
 const root = document.getElementById("app");
@@ -36,23 +40,39 @@ function themeButton() {
 
 const brand = () => h("a", {class: "brand", href: "#/"}, h("img", {src: "icon.svg", alt: ""}), "Cardea");
 
+// A button for each issuer, and what it says while another window is open.
+function issuerButtons(attempt) {
+  const element = h("div", {});
+  const begin = (place) => attempt(async (say) => {
+    const round = new AbortController();
+    say(busy(`Sign in at ${new URL(place.issuer).host}, in the other window.`), h("p", {}, h("button", {type: "button", class: "quiet", on: {click: () => round.abort()}}, "Cancel")));
+    return signInAt(place, round.signal);
+  });
+  placesToSignIn().then((places) => replace(element, places.map((place) => h("p", {}, h("button", {type: "button", on: {click: () => begin(place)}}, `Sign in with ${new URL(place.issuer).host}`)))));
+  return element;
+}
+
 function signInForm(onToken) {
   const token = h("input", {type: "password", id: "token", class: "mono", autocomplete: "off", spellcheck: "false"});
   const problem = h("div", {});
   const certificate = h("button", {type: "button", class: "quiet"}, "Use my client certificate");
   const submit = h("button", {type: "submit"}, "Sign in");
+  const hold = (is) => form.querySelectorAll("button").forEach((button) => { button.disabled = is; });
+  // `text` is a token, or a function that gets one.
   const attempt = async (text) => {
-    submit.disabled = certificate.disabled = true;
-    replace(problem, busy("Asking the server who you are…"));
+    hold(true);
     try {
-      await onToken(text);
+      const given = typeof text === "string" ? text : await text((...shown) => replace(problem, ...shown));
+      replace(problem, busy("Asking the server who you are…"));
+      await onToken(given);
       token.value = "";
     } catch (error) {
+      if (error.name === "AbortError") return replace(problem);
       const isCertificate = text === "" && [401, 403].includes(error.status);
       replace(problem, isCertificate ? notice("bad", "No client certificate", "The browser sent no certificate that this server accepts. Import one, or use a token.")
                                      : failureNotice(error));
     } finally {
-      submit.disabled = certificate.disabled = false;
+      hold(false);
     }
   };
   certificate.addEventListener("click", () => attempt(""));
@@ -63,6 +83,7 @@ function signInForm(onToken) {
     if (/[^\x21-\x7e]/.test(text)) return replace(problem, notice("bad", "This is not a token", "A token has no spaces and no special characters."));
     attempt(text);
   }}},
+    issuerButtons(attempt),
     h("div", {class: "field"}, h("label", {for: "token"}, "Token"), token,
       h("p", {class: "hint"}, "For example from ", h("code", {}, "kubectl create token NAME"), ". It stays in the memory of this page; reloading forgets it.")),
     h("div", {class: "buttons"}, submit, certificate), problem);
@@ -144,12 +165,12 @@ function route() {
 function makeView(story, parts) {
   if (story.needs && !parts.api.serves(...story.needs)) {
     const element = h("div", {}, h("h1", {}, story.title));
-    add(element, notice("warn", "This server is too old for this story",
-                        `It does not serve ${story.needs.join(".")}, or you may not see that it does. The other stories work.`));
+    add(element, notice("warn", ...(story.without ?? ["This server is too old for this story",
+                        `It does not serve ${story.needs.join(".")}, or you may not see that it does. The other stories work.`])));
     return {element};
   }
   return story.make(parts);
 }
 
 addEventListener("hashchange", route);
-showSignIn();
+if (!handOver(root)) showSignIn();

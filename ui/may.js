@@ -3,7 +3,7 @@ import {attributesOf, outcome} from "./api.js";
 import {celText, partsView} from "./cel_text.js";
 import {h, replace} from "./dom.js";
 import {drawGraph} from "./graph.js";
-import {namespaceSource, answerView, busy, chips, failureNotice, fixedSource, listed, notice, outcomeMark, section, suggestField, targets, textField, verbsOf} from "./parts.js";
+import {namespaceSource, answerView, asWords, busy, chips, failureNotice, fixedSource, listed, notice, outcomeMark, section, suggestField, targets, textField, verbsOf} from "./parts.js";
 
 // The groups that every user of this name has, beside those that were entered.
 function withImplied(user, groups) {
@@ -178,12 +178,12 @@ export function may({api, user: viewer}) {
     h("details", {}, h("summary", {}, "Impersonation"), acting.element),
     h("div", {class: "buttons"}, submit, h("button", {type: "button", class: "quiet", on: {click: () => {
       user.value = viewer.username;
-      groups.value = (viewer.groups ?? []).join(" ");
+      groups.value = asWords(viewer.groups ?? []);
     }}}, "Fill in me")));
   const element = h("div", {}, h("h1", {}, "May they?"), h("p", {class: "lead"}, "One request of one user: the answer, who gave it, and through which role and binding."),
                     h("div", {class: "two"}, form, result));
   return {element, open(query) {
-    for (const [key, field] of Object.entries({user, groups, target, verb, namespace, name})) if (query.has(key)) field.value = query.get(key);
+    for (const [key, field] of Object.entries({user, groups, target, verb, namespace, name, acting, object, oldObject})) if (query.has(key)) field.value = query.get(key);
     if (query.get("ask") === "1") {
       history.replaceState(null, "", "#/may");
       ask();

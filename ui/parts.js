@@ -219,8 +219,9 @@ export function textField({label, value = "", placeholder = "", hint, multiline 
           get value() { return multiline ? input.value : input.value.trim(); }, set value(text) { input.value = text; }};
 }
 
-// "dev, system:authenticated" as a list.
-export const listed = (text) => text.split(/[,\s]+/).filter(Boolean);
+// `dev, "Domain Users"` as a list, and a list as such a text.
+export const listed = (text) => [...text.matchAll(/"([^"]*)"|[^,\s"]+/g)].map((m) => m[1] ?? m[0]).filter(Boolean);
+export const asWords = (list) => list.map((word) => (/[,\s]/.test(word) ? `"${word}"` : word)).join(" ");
 
 export const targets = (api) => fixedSource(() => api.resources.flatMap((r) => [nameOf(r), ...r.subresources.map((s) => `${nameOf(r)}/${s.name}`)]));
 

@@ -11,6 +11,7 @@
 #include "base/metrics.h"
 #include "base/result.h"
 #include "base/task.h"
+#include "base/trace.h"
 #include "catalog/catalog.h"
 #include "catalog/conversion.h"
 #include "json/value.h"
@@ -112,6 +113,7 @@ struct Review {
   // too.
   mutable std::vector<store::Put> also_writes = {};
   std::string_view now = {};              // RFC 3339; the time the request counts as
+  const Trace* trace = nullptr;           // null: the request is not traced
   mutable bool is_refusal_plain = false;  // the refusing plugin never quotes objects
 
   // Where webhooks convert between the versions of a custom resource: who asks them (null: nobody),

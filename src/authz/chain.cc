@@ -147,6 +147,7 @@ Task<Chain::Verdict> Chain::authorize(Attributes attributes, Asking asking) cons
     std::optional<Decision> answer = authorizer.authorize(attributes);
     if (!answer && progress.defers()) co_return verdict_of(progress.defer(attributes));
     if (!answer) {
+      TracedQuestion::give(trace, &authorizer);
       Decision waited = co_await authorizer.authorize_waiting(attributes);
       answer = std::move(waited);
     }
@@ -185,6 +186,7 @@ Task<Decision> Chain::ask_the_rest(const Conditions::Deferred& rest,
     const Authorizer& authorizer = *authorizers_[i];
     std::optional<Decision> answer = authorizer.authorize(attributes);
     if (!answer) {
+      TracedQuestion::give(nullptr);
       Decision waited = co_await authorizer.authorize_waiting(attributes);
       answer = std::move(waited);
     }

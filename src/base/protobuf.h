@@ -45,6 +45,11 @@ class ProtobufMessage {
                                                            // arm64 are
     out_.append(raw.data(), raw.size());
   }
+  void fixed(int field, std::uint64_t value) {
+    tag(field, 1);
+    auto raw = std::bit_cast<std::array<char, 8>>(value);
+    out_.append(raw.data(), raw.size());
+  }
   void reserve(std::size_t bytes) { out_.reserve(bytes); }
   std::string take() && { return std::move(out_); }
 

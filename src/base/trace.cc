@@ -27,6 +27,16 @@ bool read_hex(std::string_view text, std::array<std::uint8_t, kBytes>& into) {
 
 }  // namespace
 
+std::string hex_of_id(std::span<const std::uint8_t> id) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (const std::uint8_t byte : id) {
+    out += kDigits[byte >> 4];
+    out += kDigits[byte & 15];
+  }
+  return out;
+}
+
 std::optional<TraceContext> parse_traceparent(std::string_view header) {
   // 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01; later versions may go on after a dash.
   constexpr std::size_t kSize = 55;
@@ -45,8 +55,8 @@ std::optional<TraceContext> parse_traceparent(std::string_view header) {
   return out;
 }
 
-Trace::Trace(TraceContext context, bool is_invited, std::string name)
-    : context_(context), is_invited_(is_invited) {
+Trace::Trace(TraceContext context, bool is_invited, std::string name, std::uint64_t seed)
+    : context_(context), is_invited_(is_invited), seed_(seed | 1) {
   begin(std::move(name));
 }
 
@@ -76,6 +86,23 @@ void Trace::note(std::string_view key, std::string value) {
 
 void Trace::finish() {
   while (!open_.empty()) end();
+}
+
+// The seed is odd, and so are all ids.
+std::array<std::uint8_t, 8> Trace::span_id(std::size_t place) const {
+  const std::uint64_t id = seed_ + 2 * place;
+  std::array<std::uint8_t, 8> out;
+  for (std::size_t k = 0; k < out.size(); ++k) out[k] = static_cast<std::uint8_t>(id >> (8 * k));
+  return out;
+}
+
+std::string Trace::traceparent() const {
+  std::string out = "00-";
+  out += hex_of_id(context_.trace);
+  out += '-';
+  out += hex_of_id(span_id(open_.empty() ? 0 : open_.back()));
+  out += is_accepted() ? "-01" : "-00";
+  return out;
 }
 
 std::uint64_t Trace::unix_time(std::chrono::steady_clock::time_point at) const {

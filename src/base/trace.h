@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,8 @@ struct TraceContext {
 };
 // The header `traceparent`. Nothing: it is not one, and the request begins a trace.
 std::optional<TraceContext> parse_traceparent(std::string_view header);
+std::string hex_of_id(std::span<const std::uint8_t> id);  // lower case
+inline constexpr std::string_view kTraceparentHeader = "traceparent";
 
 // A piece of the work on a request.
 struct Span {
@@ -33,8 +36,8 @@ struct Span {
 // pointer), nothing is measured.
 class Trace {
  public:
-  // `is_invited`: only the client asked for it.
-  Trace(TraceContext context, bool is_invited, std::string name);
+  // `is_invited`: only the client asked for it. `seed`: of the ids of its spans.
+  Trace(TraceContext context, bool is_invited, std::string name, std::uint64_t seed = 1);
 
   void begin(std::string name);                        // a part of the span that is open
   void end();                                          // of the span that was begun last
@@ -46,7 +49,11 @@ class Trace {
   void accept(bool may) { is_accepted_ = may; }
   bool is_accepted() const { return !is_invited_ || is_accepted_; }
 
+  // The header by which another server continues this trace, below the span that is open.
+  std::string traceparent() const;
+
   const TraceContext& context() const { return context_; }
+  std::array<std::uint8_t, 8> span_id(std::size_t place) const;  // never noughts alone
   const std::vector<Span>& spans() const { return spans_; }
   // Nanoseconds since 1970.
   std::uint64_t unix_time(std::chrono::steady_clock::time_point at) const;
@@ -54,6 +61,7 @@ class Trace {
  private:
   const TraceContext context_;
   const bool is_invited_;
+  const std::uint64_t seed_;
   bool is_accepted_ = false;
   const std::chrono::system_clock::time_point began_ = std::chrono::system_clock::now();
   std::vector<Span> spans_;

@@ -59,5 +59,19 @@ TEST(Trace, HasAnEnd) {
   for (const Span& span : trace.spans()) EXPECT_GE(span.ended, span.began) << span.name;
 }
 
+TEST(Trace, IsContinuedByOthersBelowTheSpanThatIsOpen) {
+  const auto context = parse_traceparent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+  Trace trace(*context, true, "request", 0);
+  EXPECT_EQ(trace.traceparent(), "00-0af7651916cd43dd8448eb211c80319c-0100000000000000-00")
+      << "nobody has accepted it";
+  trace.accept(true);
+  trace.begin("authorization");
+  const std::string inner = trace.traceparent();
+  EXPECT_EQ(inner, "00-0af7651916cd43dd8448eb211c80319c-0300000000000000-01");
+  EXPECT_EQ(parse_traceparent(inner)->parent, trace.span_id(1));
+  trace.end();
+  EXPECT_TRUE(trace.traceparent().ends_with("-0100000000000000-01"));
+}
+
 }  // namespace
 }  // namespace cardea

@@ -38,6 +38,7 @@ constexpr Entry kEntries[] = {
     {"certificates.k8s.io", "CertificateSigningRequest", certificate_signing_request_strategy},
     {"access.cardea.dev", "AccessPolicy", access_policy_strategy},
     {"access.cardea.dev", "ClusterAccessPolicy", cluster_access_policy_strategy},
+    {"access.cardea.dev", "Decision", decision_strategy},
     {"access.cardea.dev", "PermissionMap", permission_map_strategy},
     {"authorization.openshift.io", "Policy", policy_document_strategy},
     {"authorization.openshift.io", "PolicyBinding", policy_document_strategy},

@@ -49,6 +49,7 @@ class Bridge;  // rest/bridge/bridge.h
 }
 class Backups;            // rest/backups.h
 class HeavyLanes;         // rest/heavy_lanes.h
+class DecisionHistory;    // rest/decision_history.h
 class MemoryBudget;       // rest/memory_budget.h
 class UnreadableRecords;  // rest/unreadable_records.h
 class OpenStreams;        // rest/streams/open_streams.h
@@ -88,7 +89,8 @@ struct Services {
   std::shared_ptr<MemoryBudget> bodies = {};   // of requests that are being read; null: no bounds
   std::shared_ptr<MemoryBudget> answers = {};  // that clients have not taken yet; the same
   const UnreadableRecords* unreadable = nullptr;  // null: all can be read
-  Backups* backups = nullptr;         // null: the store cannot be backed up through this server
+  Backups* backups = nullptr;            // null: the store cannot be backed up through this server
+  DecisionHistory* decisions = nullptr;  // null: none are kept
   HeavyLanes* heavy_lanes = nullptr;  // null: all requests are served on the loops of connections
   fairness::Gate* gate = nullptr;     // null: no request has to wait
   const authn::AuthenticatorChain* authenticators = nullptr;            // asked by token reviews

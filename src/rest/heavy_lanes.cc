@@ -43,6 +43,7 @@ bool is_heavy(const Call& call) {
   if (has_heavy_body(call)) return true;
   const catalog::Resource* resource = call.catalog->find(info.api_group, info.api_version,
                                                          info.resource);
+  if (resource && resource->is_computed()) return info.verb == "list";
   if (!resource || resource->storage_prefix.empty()) return false;
   if (info.verb == "list" || info.verb == "deletecollection") return is_heavy_list(call, *resource);
   if (info.name.empty()) return false;

@@ -2,36 +2,22 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <span>
 #include <thread>
 
 #include "base/strings.h"
 #include "http/client.h"
 #include "http/url.h"
-#include "json/print.h"
 #include "json/value.h"
 #include "json/yaml.h"
 
 namespace cardea::upstream {
 namespace {
 
-using json::Value;
-
 constexpr std::size_t kMostTracingText = 1u << 20;
 constexpr std::size_t kMostWaiting = 4096;  // traces
 constexpr std::size_t kMostAtOnce = 512;
 constexpr std::chrono::seconds kBetweenSendings{1};
 constexpr std::chrono::seconds kLongestSending{10};
-
-std::string hex_of(std::span<const std::uint8_t> bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string out;
-  for (const std::uint8_t byte : bytes) {
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 15];
-  }
-  return out;
-}
 
 template <std::size_t kBytes>
 void fill(std::array<std::uint8_t, kBytes>& bytes, Random& random) {
@@ -40,40 +26,6 @@ void fill(std::array<std::uint8_t, kBytes>& bytes, Random& random) {
     std::uint64_t word = random.next();
     if (word == 0) word = 1;  // ids of noughts alone are not valid
     for (std::size_t k = 0; k < 8; ++k) bytes[i + k] = static_cast<std::uint8_t>(word >> (8 * k));
-  }
-}
-
-Value attribute(std::string_view key, std::string_view text) {
-  return Value::object({{"key", key}, {"value", Value::object({{"stringValue", text}})}});
-}
-
-void add_spans(const Trace& trace, Random& random, Value& into) {
-  const std::vector<Span>& spans = trace.spans();
-  std::vector<std::string> ids;
-  for (std::size_t i = 0; i < spans.size(); ++i) {
-    std::array<std::uint8_t, 8> id;
-    fill(id, random);
-    ids.push_back(hex_of(id));
-  }
-  const std::string trace_id = hex_of(trace.context().trace);
-  const bool has_parent = trace.context().parent != std::array<std::uint8_t, 8>{};
-  for (std::size_t i = 0; i < spans.size(); ++i) {
-    const Span& span = spans[i];
-    constexpr int kInternal = 1, kServer = 2;
-    Value one = Value::object({{"traceId", trace_id},
-                               {"spanId", ids[i]},
-                               {"name", span.name},
-                               {"kind", i == 0 ? kServer : kInternal},
-                               {"startTimeUnixNano", std::to_string(trace.unix_time(span.began))},
-                               {"endTimeUnixNano", std::to_string(trace.unix_time(span.ended))}});
-    if (i > 0)
-      one.set("parentSpanId", ids[span.parent]);
-    else if (has_parent)
-      one.set("parentSpanId", hex_of(trace.context().parent));
-    Value notes = Value::array({});
-    for (const auto& [key, text] : span.notes) notes.push_back(attribute(key, text));
-    if (!notes.empty()) one.set("attributes", std::move(notes));
-    into.push_back(std::move(one));
   }
 }
 
@@ -107,7 +59,7 @@ class TraceExporter final : public TraceSink {
       context.emplace();
       fill(context->trace, random_);
     }
-    return std::make_shared<Trace>(*context, is_invited, std::move(name));
+    return std::make_shared<Trace>(*context, is_invited, std::move(name), random_.next());
   }
 
   void take(std::shared_ptr<Trace> finished) override {
@@ -148,16 +100,18 @@ class TraceExporter final : public TraceSink {
   }
 
   // False: better later.
-  bool send(const std::vector<std::shared_ptr<Trace>>& batch, std::unique_lock<std::mutex>& lock) {
+  bool send(const Traces& batch, std::unique_lock<std::mutex>& lock) {
     const int before = shared_->answers;
     lock.unlock();
-    http::Call call{.method = "POST",
-                    .url = config_.url,
-                    .headers = {},
-                    .body = otlp_json(batch, server_id_, random_),
-                    .timeout = kLongestSending,
-                    .connect_host = {}};
-    call.headers.add("content-type", "application/json");
+    const bool is_json = config_.encoding == TracingConfig::Encoding::kJson;
+    http::Call call{
+        .method = "POST",
+        .url = config_.url,
+        .headers = {},
+        .body = is_json ? otlp_json(batch, server_id_) : otlp_protobuf(batch, server_id_),
+        .timeout = kLongestSending,
+        .connect_host = {}};
+    call.headers.add("content-type", is_json ? "application/json" : "application/x-protobuf");
     client_.send(std::move(call), [shared = shared_](Result<http::Answer> answer) {
       std::lock_guard held(shared->mutex);
       ++shared->answers;
@@ -186,21 +140,6 @@ class TraceExporter final : public TraceSink {
 
 }  // namespace
 
-std::string otlp_json(const std::vector<std::shared_ptr<Trace>>& traces, std::string_view server_id,
-                      Random& random) {
-  Value spans = Value::array({});
-  for (const auto& trace : traces) add_spans(*trace, random, spans);
-  Value scope = Value::object(
-      {{"scope", Value::object({{"name", "cardea"}})}, {"spans", std::move(spans)}});
-  Value resource = Value::object(
-      {{"attributes", Value::array({attribute("service.name", "cardea"),
-                                    attribute("service.instance.id", server_id)})}});
-  return json::print(Value::object(
-      {{"resourceSpans",
-        Value::array({Value::object({{"resource", std::move(resource)},
-                                     {"scopeSpans", Value::array({std::move(scope)})}})})}}));
-}
-
 Result<TracingConfig> parse_tracing_config(std::string_view text) {
   auto document = json::parse_strict_configuration(text, kMostTracingText,
                                                    json::FlowStyle::kAllowed);
@@ -226,6 +165,12 @@ Result<TracingConfig> parse_tracing_config(std::string_view text) {
       if (rate < 0 || rate > 1'000'000)
         return fail(bad_request("samplingRatePerMillion must be between 0 and 1000000"));
       out.sampling_rate_per_million = static_cast<std::uint32_t>(rate);
+    } else if (member.key() == "encoding" && member.value.as_string() == "JSON") {
+      out.encoding = TracingConfig::Encoding::kJson;
+    } else if (member.key() == "encoding" && member.value.as_string() == "Protobuf") {
+      out.encoding = TracingConfig::Encoding::kProtobuf;
+    } else if (member.key() == "encoding") {
+      return fail(bad_request("encoding must be JSON or Protobuf"));
     } else {
       return fail(bad_request(cat("unknown or wrong field ", quoted(member.key()))));
     }

@@ -5,6 +5,7 @@
 
 #include "authz/attributes.h"
 #include "base/strings.h"
+#include "base/trace.h"
 #include "json/parse.h"
 #include "json/print.h"
 #include "net/pause.h"
@@ -73,15 +74,17 @@ Result<std::shared_ptr<WebhookClient>> WebhookClient::make(net::Loop& loop, net:
 
 WebhookClient::~WebhookClient() = default;
 
-Task<Result<json::Value>> WebhookClient::post(json::Value document, std::string via) const {
+Task<Result<json::Value>> WebhookClient::post(json::Value document, std::string via,
+                                              std::string traceparent) const {
   std::shared_ptr<State> state = state_;
   net::Loop* home = net::Loop::current();
   for (int attempt = 1;; ++attempt) {
     auto began = std::chrono::steady_clock::now();
     Result<http::Answer> answer = co_await await_callback<Result<http::Answer>>(
-        [&state, &document, &via](auto done) {
+        [&state, &document, &via, &traceparent](auto done) {
           http::Headers more;
           if (!via.empty()) more.add(authz::kViaHeader, via);
+          if (!traceparent.empty()) more.add(kTraceparentHeader, traceparent);
           state->endpoint->post(
               json::print(document), state->options.timeout,
               [done](Result<http::Answer> a) mutable { done(std::move(a)); }, more);

@@ -47,7 +47,8 @@ class WebhookClient : public authz::ReviewSender {
 
   // Continues on the loop it was called from, or on the one this was made with when the caller has
   // none.
-  Task<Result<json::Value>> post(json::Value document, std::string via = {}) const override;
+  Task<Result<json::Value>> post(json::Value document, std::string via = {},
+                                 std::string traceparent = {}) const override;
 
  private:
   struct State;

@@ -1,21 +1,68 @@
 #!/usr/bin/env python3
 """Traces of requests: an OTLP receiver gets the spans of authentication, authorization by authorizer, admission and store."""
+import base64
 import contextlib
 import http.client
 import http.server
 import json
 import os
+import shutil
 import ssl
 import subprocess
 import tempfile
 import threading
 
-from server import Cardea, binary, eventually, exchange, expect
+from aggregation import register
+from hooks import Hooks
+from server import Cardea, binary, eventually, exchange, expect, skip
+from small_backend import WARES, SmallBackend
 from story import Story
 
 story = Story("traces")
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+def spans_in_json(body):
+    return [span for r in json.loads(body)["resourceSpans"] for s in r["scopeSpans"] for span in s["spans"]]
+
+
+def messages(data, *path):
+    """The values of the fields with these numbers, one inside the other. As much of Protobuf as spans need."""
+    if not path:
+        return [data]
+    at, found = 0, []
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+    while at < len(data):
+        tag = varint()
+        if tag & 7 == 0:
+            value = varint()
+        else:
+            size = varint() if tag & 7 == 2 else 8
+            value = data[at:at + size]
+            expect(len(value) == size and tag & 7 in (1, 2), "a message is cut")
+            at += size
+        if tag >> 3 == path[0]:
+            found += messages(value, *path[1:])
+    return found
+
+
+def spans_in_protobuf(body):
+    text = lambda span, number: (messages(span, number) or [b""])[0]
+    return [{"traceId": text(s, 1).hex(), "spanId": text(s, 2).hex(), "parentSpanId": text(s, 4).hex(), "name": text(s, 5).decode(), "kind": messages(s, 6)[0],
+             "startTimeUnixNano": str(int.from_bytes(text(s, 7), "little")), "endTimeUnixNano": str(int.from_bytes(text(s, 8), "little")),
+             "attributes": [{"key": text(a, 1).decode(), "value": {"stringValue": messages(a, 2, 1)[0].decode()}} for a in messages(s, 9)]}
+            for s in messages(body, 1, 2, 2)]
 
 
 class Receiver:
@@ -25,10 +72,10 @@ class Receiver:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                body = self.rfile.read(int(self.headers["Content-Length"]))
                 receiver.asked.append((self.path, self.headers["Content-Type"]))
                 if receiver.status == 200:
-                    receiver.spans += [span for r in body["resourceSpans"] for s in r["scopeSpans"] for span in s["spans"]]
+                    receiver.spans += spans_in_json(body) if self.headers["Content-Type"] == "application/json" else spans_in_protobuf(body)
                 self.send_response(receiver.status)
                 self.send_header("Content-Length", "2")
                 self.end_headers()
@@ -54,11 +101,11 @@ def receiver():
 
 
 @contextlib.contextmanager
-def traced(receiver, rate, *flags):
+def traced(receiver, rate, *flags, encoding="JSON"):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "tracing.yaml")
         with open(path, "w") as file:
-            file.write(f"apiVersion: apiserver.k8s.io/v1beta1\nkind: TracingConfiguration\nendpoint: 127.0.0.1:{receiver.server.server_address[1]}\nsamplingRatePerMillion: {rate}\n")
+            file.write(f"apiVersion: apiserver.k8s.io/v1beta1\nkind: TracingConfiguration\nendpoint: 127.0.0.1:{receiver.server.server_address[1]}\nsamplingRatePerMillion: {rate}\nencoding: {encoding}\n")
         tokens = os.path.join(folder, "tokens")
         with open(tokens, "w") as file:
             file.write("token-eve,eve,eve\ntoken-watcher,watcher,watcher,system:monitoring\n")
@@ -66,15 +113,24 @@ def traced(receiver, rate, *flags):
             yield server
 
 
-def as_user(server, user, method, path, headers):
+def as_user(server, user, method, path, headers, body=None):
     context = ssl.create_default_context(cafile=os.path.join(server.data_dir, "ca.crt"))
     with contextlib.closing(http.client.HTTPSConnection("127.0.0.1", server.port, timeout=60, context=context)) as connection:
-        return exchange(connection, method, path, None, {"Authorization": f"Bearer token-{user}", **headers})
+        return exchange(connection, method, path, body, {"Authorization": f"Bearer token-{user}", **headers})
 
 
 @story.chapter
 def a_write_shows_its_way(receiver):
-    with traced(receiver, 0) as server:
+    the_way_of_a_write(receiver, "JSON", "application/json")
+
+
+@story.chapter
+def in_protobuf_too(receiver):
+    the_way_of_a_write(receiver, "Protobuf", "application/x-protobuf")
+
+
+def the_way_of_a_write(receiver, encoding, content_type):
+    with traced(receiver, 0, encoding=encoding) as server:
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "traced"}, "data": {"k": "never shown"}}
         expect(server.request("POST", CONFIG_MAPS + "?fieldManager=secret-name", body, {"traceparent": PARENT})[0] == 201, "the write")
         trace = PARENT.split("-")[1]
@@ -93,7 +149,38 @@ def a_write_shows_its_way(receiver):
         for span in spans:
             expect(int(root["startTimeUnixNano"]) <= int(span["startTimeUnixNano"]) <= int(span["endTimeUnixNano"]), f"{span}")
         expect("never shown" not in json.dumps(spans) and "secret-name" not in json.dumps(spans), "bodies and queries are nobody's business")
-        expect(receiver.asked[0] == ("/v1/traces", "application/json"), f"{receiver.asked}")
+        expect(receiver.asked[0] == ("/v1/traces", content_type), f"{receiver.asked}")
+
+
+@story.chapter
+def others_continue_the_trace(receiver):
+    """The authorization webhook, an admission webhook and an aggregated server get a traceparent below a span of this server."""
+    if not shutil.which("openssl"):
+        skip("no openssl: there are no certificates for webhooks")
+    with tempfile.TemporaryDirectory() as folder, Hooks(folder) as hooks, SmallBackend(folder) as backend:
+        hooks.answers["/ask"] = lambda review: {**review, "status": {"allowed": True}}
+        hooks.answers["/admit"] = lambda review: hooks.review(review, allowed=True)
+        kubeconfig = os.path.join(folder, "webhook.kubeconfig")
+        with open(kubeconfig, "w") as file:
+            json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "w", "user": "u"}}], "users": [{"name": "u", "user": {}}],
+                       "clusters": [{"name": "w", "cluster": {"server": hooks.at("/ask")["url"], "certificate-authority-data": base64.b64encode(hooks.ca).decode()}}]}, file)
+        with traced(receiver, 1000000, "--authorization-mode=RBAC,Webhook", f"--authorization-webhook-config-file={kubeconfig}", "--backend-address-exceptions=127.0.0.1/32") as server:
+            configuration = {"metadata": {"name": "watcher"}, "webhooks": [{"name": "watcher.example.com", "clientConfig": hooks.at("/admit"), "sideEffects": "None", "admissionReviewVersions": ["v1"],
+                             "rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}]}]}
+            expect(server.request("POST", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", configuration)[0] == 201, "the webhook")
+            trace = PARENT.split("-")[1]
+            eventually("the webhook is asked", lambda: as_user(server, "eve", "POST", CONFIG_MAPS, {"traceparent": PARENT}, {"metadata": {"generateName": "a-"}})[0] == 201
+                       and any(path.startswith("/admit") for path, _, _ in hooks._asked))
+            asked = {path.split("?")[0]: {k.lower(): v for k, v in headers.items()}.get("traceparent", "") for path, headers, _ in hooks.take()}
+            register(server, backend)
+            eventually("the other server is reached", lambda: as_user(server, "eve", "GET", WARES, {"traceparent": PARENT})[0] == 200)
+            asked["/wares"] = next(r for r in reversed(backend.seen) if r.path.startswith(WARES)).headers.get("traceparent", "")
+            eventually("the spans arrive", lambda: all(any(s["spanId"] == parent.split("-")[2] for s in receiver.of(trace)) for parent in asked.values() if parent.count("-") == 3))
+            ids = {span["spanId"]: span["name"] for span in receiver.of(trace)}
+            for who, span in (("/ask", "authorizer"), ("/admit", "settle"), ("/wares", "GET")):
+                version, of, parent, flags = asked[who].split("-")
+                expect((version, of, flags) == ("00", trace, "01") and parent != PARENT.split("-")[2], f"{who}: {asked[who]}")
+                expect(ids[parent].startswith(span), f"{who} is below {ids[parent]}, not {span}")
 
 
 @story.chapter

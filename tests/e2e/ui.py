@@ -5,22 +5,27 @@
     ui.py --page=FOLDER         the browser takes the files of the page from there (`ui`), so that a change needs no build
     ui.py --spaces=N --bindings=N a_large_cluster       how large
 """
+import json
 import os
 import re
 import shutil
 import ssl
 import subprocess
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from http.client import HTTPSConnection
 from pathlib import Path
 
 import npm
+from issuers import Issuers
 from server import Cardea, exchange, expect, skip
 from story import Story
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = Path(__file__).resolve().parent / "browser"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
+DECISIONS = "/apis/access.cardea.dev/v1alpha1/decisions"
 POLICIES = "/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies"
 MARKUP = "<img src=x onerror=struck=1>"
 story = Story("ui", options={"packages": str(ROOT / "build" / "browser"), "images": "", "page": "", "spaces": "2500", "bindings": "2500"})
@@ -167,10 +172,56 @@ def browser(server):
     return play
 
 
-CHAPTERS = ["signing_in", "me", "may", "who", "grants", "expressions", "change", "names_that_are_markup", "few_permissions", "an_old_server",
+CHAPTERS = ["signing_in", "me", "may", "who", "grants", "expressions", "change", "change_of_policy_documents", "happened", "names_that_are_markup", "few_permissions", "an_old_server",
             "a_lost_connection", "ten_megabytes_of_yaml", "the_keyboard_alone", "for_everybody"]
 for name in CHAPTERS:
     story.add(name, lambda browser, name=name: browser(name))
+
+
+@contextmanager
+def with_an_issuer(packages, **provider):
+    """A server whose page offers an OpenID provider, which knows the public client `cardea-ui`."""
+    with Issuers(packages) as issuers, tempfile.TemporaryDirectory() as folder:
+        issuers.start("provider")  # the server looks for it at once; the client is added when its address is known
+        config = Path(folder) / "authentication.json"
+        config.write_text(json.dumps({"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AuthenticationConfiguration", "jwt": [
+            {"issuer": {"url": issuers.urls["provider"], "audiences": ["cardea-ui"], "certificateAuthority": issuers.ca},
+             "claimMappings": {"username": {"claim": "sub", "prefix": "oidc:"}, "groups": {"claim": "groups", "prefix": "oidc:"}}}]}))
+        with Cardea("--ui", f"--authentication-config={config}", "--ui-oidc-client-id=cardea-ui", "--ui-oidc-extra-scope=profile") as server:
+            issuers.tell("start", site="provider", redirect=f"{server.base}/ui/", **provider)
+            yield server, issuers.urls["provider"]
+
+
+@story.chapter
+def signing_in_at_an_issuer(browser):
+    with with_an_issuer(npm.FOLDER) as (server, issuer):
+        status, headers, body = stranger(server, "GET", "/ui/sign-in.json")
+        expect(status == 200 and (json.loads(body) if isinstance(body, bytes) else body) == {"issuers": [{"issuer": issuer, "clientId": "cardea-ui", "scopes": ["openid", "profile"]}]}, f"{status} {body}")
+        policy = stranger(server, "GET", "/ui/")[1]["Content-Security-Policy"]
+        expect(f"connect-src 'self' {issuer};" in policy, policy)
+        browser("at_an_issuer", CARDEA_BASE=server.base, CARDEA_ISSUER=issuer)
+
+
+@story.chapter
+def an_issuer_without_cors(browser):
+    with with_an_issuer(npm.FOLDER, cors=False) as (server, issuer):
+        browser("at_an_issuer_without_cors", CARDEA_BASE=server.base, CARDEA_ISSUER=issuer)
+
+
+@story.chapter
+def clients_that_no_issuer_knows():
+    with Cardea("--ui", "--ui-oidc-client-id=nobody") as server:
+        body = stranger(server, "GET", "/ui/sign-in.json")[2]
+        expect((json.loads(body) if isinstance(body, bytes) else body) == {"issuers": []}, f"{body}")
+        expect("connect-src 'self';" in stranger(server, "GET", "/ui/")[1]["Content-Security-Policy"], "others can be reached")
+        expect("nobody can sign in to the page" in Path(server.log_path).read_text(), "nobody is warned")
+
+
+@story.chapter
+def a_server_that_keeps_no_decisions(server, browser):
+    with Cardea("--ui", f"--token-auth-file={ROOT / 'build' / 'ui-tokens.csv'}", "--decision-history=0") as other:
+        expect(other.request("GET", DECISIONS)[0] == 404, "decisions are served")
+        browser("no_decisions", CARDEA_BASE=other.base)
 
 
 @story.chapter

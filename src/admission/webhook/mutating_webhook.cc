@@ -64,8 +64,7 @@ class MutatingAdmissionWebhook : public WebhookPlugin {
       if (auto refused = dry_run_refusal(hook, review)) co_return fail(std::move(*refused));
       std::vector<WebhookCaller::Question> question{
           {entry.hook, &invocations.input(**as), review.operation}};
-      std::vector<Result<WebhookAnswer>> answers = co_await caller_.ask(question, review.catalog,
-                                                                        true, review.loop);
+      std::vector<Result<WebhookAnswer>> answers = co_await caller_.ask(question, review, true);
       bool is_changed = false;
       Result<void> taken = take(review, entry, **as, invocations.input(**as).object, answers[0],
                                 is_changed);

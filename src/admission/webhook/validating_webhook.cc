@@ -28,8 +28,7 @@ class ValidatingAdmissionWebhook : public WebhookPlugin {
         questions.push_back({entry.hook, &invocations.input(**as), review.operation});
     }
     if (questions.empty() && refusals.empty()) co_return Result<void>{};
-    std::vector<Result<WebhookAnswer>> answers = co_await caller_.ask(questions, review.catalog,
-                                                                      false, review.loop);
+    std::vector<Result<WebhookAnswer>> answers = co_await caller_.ask(questions, review, false);
     for (std::size_t i = 0; i < questions.size(); ++i)
       take(review, *questions[i].hook, i, answers[i], refusals);
     if (!refusals.empty()) co_return fail(refusals.front());

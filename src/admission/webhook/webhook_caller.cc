@@ -40,7 +40,7 @@ Result<std::shared_ptr<http::Client>> WebhookCaller::client_of(const Webhook& ho
 }
 
 Result<WebhookCaller::Prepared> WebhookCaller::prepare(const Question& q,
-                                                       const catalog::Catalog& catalog) const {
+                                                       const Review& review) const {
   const Webhook& hook = *q.hook;
   if (hook.review_version.empty())
     return fail(
@@ -49,7 +49,8 @@ Result<WebhookCaller::Prepared> WebhookCaller::prepare(const Question& q,
   auto client = client_of(hook);
   if (!client) return fail(client.error());
   auto target = webhook_target(hook.spec["clientConfig"],
-                               cat("?timeout=", hook.timeout.count(), "s"), objects_, catalog);
+                               cat("?timeout=", hook.timeout.count(), "s"), objects_,
+                               review.catalog);
   if (!target) return fail(internal_error(cat("failed to call webhook: ", target.error().message)));
   Prepared out{.client = *client,
                .call = {},
@@ -59,19 +60,20 @@ Result<WebhookCaller::Prepared> WebhookCaller::prepare(const Question& q,
   out.call = upstream::json_post(
       out.url, json::print(admission_review(hook.review_version, out.uid, *q.input)), hook.timeout,
       "cardea-admission");
+  if (review.trace) out.call.headers.add(kTraceparentHeader, review.trace->traceparent());
   out.call.connect_host = std::move(target->connect_host);
   out.call.connect_port = target->connect_port;
   return out;
 }
 
 Task<std::vector<Result<WebhookAnswer>>> WebhookCaller::ask(std::vector<Question> questions,
-                                                            const catalog::Catalog& catalog,
-                                                            bool is_mutating,
-                                                            net::Loop* home) const {
+                                                            const Review& review,
+                                                            bool is_mutating) const {
+  net::Loop* const home = review.loop;
   std::vector<Result<Prepared>> prepared;
   auto gathering = std::make_shared<Gathering>();
   for (const Question& q : questions) {
-    prepared.push_back(prepare(q, catalog));
+    prepared.push_back(prepare(q, review));
     gathering->answers.push_back(fail(internal_error("")));
     gathering->took.emplace_back(0);
   }

@@ -21,12 +21,11 @@ class WebhookCaller {
     const PolicyInput* input;  // until the answers have arrived
     Operation operation;
   };
-  // Asks all at the same time. The answers come in the order of the questions, on the loop `home`,
-  // or on the one calls are made on when it is null. An error is what failed, in the words that
-  // follow `failed calling webhook "x": `.
+  // Asks all at the same time. The answers come in the order of the questions, on the loop of the
+  // review, or on the one calls are made on when it has none. An error is what failed, in the words
+  // that follow `failed calling webhook "x": `.
   Task<std::vector<Result<WebhookAnswer>>> ask(std::vector<Question> questions,
-                                               const catalog::Catalog& catalog, bool is_mutating,
-                                               net::Loop* home) const;
+                                               const Review& review, bool is_mutating) const;
 
  private:
   struct Prepared {
@@ -34,7 +33,7 @@ class WebhookCaller {
     http::Call call;
     std::string uid, url, address;
   };
-  Result<Prepared> prepare(const Question& question, const catalog::Catalog& catalog) const;
+  Result<Prepared> prepare(const Question& question, const Review& review) const;
   Result<std::shared_ptr<http::Client>> client_of(const Webhook& hook) const;
 
   Objects objects_;

@@ -17,8 +17,10 @@ class ReviewSender {
   virtual ~ReviewSender() = default;
 
   // Waits for the answer, a JSON object, and continues on the loop of the caller. `via`: the value
-  // of the header kViaHeader (authz/attributes.h); without it the header is not sent.
-  virtual Task<Result<json::Value>> post(json::Value review, std::string via) const = 0;
+  // of the header kViaHeader (authz/attributes.h); without it the header is not sent. The same of
+  // `traceparent`.
+  virtual Task<Result<json::Value>> post(json::Value review, std::string via,
+                                         std::string traceparent = {}) const = 0;
 };
 
 }  // namespace cardea::authz

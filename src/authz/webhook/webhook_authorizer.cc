@@ -1,6 +1,7 @@
 #include "authz/webhook/webhook_authorizer.h"
 
 #include "authz/cel_conditions.h"
+#include "authz/traced_question.h"
 #include "authz/webhook/review_spec.h"
 #include "authz/wire/webhook_conditions.h"
 #include "base/strings.h"
@@ -149,13 +150,16 @@ std::optional<Decision> WebhookAuthorizer::authorize(const Attributes& attribute
 }
 
 Task<Decision> WebhookAuthorizer::authorize_waiting(Attributes attributes) const {
+  const Trace* const trace = TracedQuestion::take(static_cast<const Authorizer*>(this));
+  std::string traceparent = trace ? trace->traceparent() : std::string();
   json::Value spec;
   std::string key;
   Stopwatch watch;
   if (auto answer = known(attributes, spec, key)) co_return std::move(*answer);
   if (!options_.conditions.empty()) metrics_->conditions_took(watch.elapsed());
   Result<json::Value> review = co_await client_->post(review_asking(spec, options_.review_version),
-                                                      passed_on(attributes.via));
+                                                      passed_on(attributes.via),
+                                                      std::move(traceparent));
   Result<Decision> decision = review ? decision_in(*review, options_.review_version,
                                                    dialect_for(attributes))
                                      : Result<Decision>(fail(review.error()));

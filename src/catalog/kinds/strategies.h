@@ -26,6 +26,7 @@ const Strategy& service_cidr_strategy();
 const Strategy& role_strategy();
 const Strategy& access_policy_strategy();
 const Strategy& cluster_access_policy_strategy();
+const Strategy& decision_strategy();
 const Strategy& policy_document_strategy();
 const Strategy& permission_map_strategy();
 const Strategy& uncovered_permission_set_strategy();

@@ -73,6 +73,16 @@ Value access_policy_ready(const Value& policy, const TableContext&) {
   return ready.is_null() ? "Unknown" : ready["status"].as_string();
 }
 
+// pods, deployments.apps/scale, or a path.
+Value decision_target(const Value& decision, const TableContext&) {
+  const Value& request = decision["request"];
+  if (const Value& path = request["path"]; path.is_string()) return path;
+  std::string out(request["resource"].as_string());
+  if (auto group = request["group"].as_string(); !group.empty()) out = cat(out, ".", group);
+  auto part = request["subresource"].as_string();
+  return part.empty() ? out : cat(out, "/", part);
+}
+
 // Namespace policy.
 
 std::string keys_of(const Value& object) {
@@ -284,6 +294,17 @@ constexpr Cell kAccessPolicy[] = {name(), text("spec.effect"), computed(access_p
 
 constexpr Cell kPermissionMap[] = {name(), text("spec.group"), text("spec.resource"), age()};
 
+constexpr Cell kDecision[] = {name(),
+                              text("outcome"),
+                              text("user"),
+                              text("request.verb"),
+                              computed(decision_target),
+                              text("request.namespace"),
+                              text("request.name"),
+                              age(),
+                              text("impersonator"),
+                              text("reason")};
+
 constexpr Cell kPolicy[] = {name(), computed(policy_roles), text("lastModified"), age()};
 constexpr Cell kPolicyBindings[] = {name(), computed(policy_bindings), text("lastModified"), age()};
 constexpr Cell kPolicyRole[] = {name(), computed(policy_rule_count), age()};
@@ -295,6 +316,7 @@ constexpr KindCells kKinds[] = {
     {"", "Node", kNode},
     {"access.cardea.dev", "AccessPolicy", kAccessPolicy},
     {"access.cardea.dev", "ClusterAccessPolicy", kAccessPolicy},
+    {"access.cardea.dev", "Decision", kDecision},
     {"access.cardea.dev", "PermissionMap", kPermissionMap},
     {"authorization.openshift.io", "Policy", kPolicy},
     {"authorization.openshift.io", "PolicyBinding", kPolicyBindings},

@@ -165,6 +165,20 @@ TEST(Tables, ShowWorkloadsServicesAndVolumes) {
             R"(["r","2026-01-01T00:00:00Z"])");
 }
 
+TEST(Tables, ShowDecisions) {
+  auto shown = [](std::string_view request) {
+    return shown_cells(
+        "access.cardea.dev", "v1alpha1", "decisions",
+        cat(R"({"metadata":{"name":"7","creationTimestamp":"2026-01-01T23:00:00Z"},)",
+            R"("outcome":"Denied","user":"jane","reason":"no","request":)", request, "}"));
+  };
+  EXPECT_EQ(shown(R"({"verb":"patch","group":"apps","resource":"deployments",)"
+                  R"("subresource":"scale","namespace":"shop","name":"web"})"),
+            R"(["7","Denied","jane","patch","deployments.apps/scale","shop","web","60m","","no"])");
+  EXPECT_EQ(shown(R"({"verb":"get","path":"/metrics"})"),
+            R"(["7","Denied","jane","get","/metrics","","","60m","","no"])");
+}
+
 TEST(Tables, ReadBothFacesOfAKindAlike) {
   EXPECT_EQ(shown_cells("events.k8s.io", "v1", "events",
                         R"({"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":"e"},

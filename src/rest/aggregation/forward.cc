@@ -195,6 +195,7 @@ Task<Result<Answer>> forward(Call& call, const Aggregator& aggregator,
   if (!headers) co_return fail(headers.error());
   if (auto ok = pass_hops_on(call, request, *headers); !ok) co_return fail(ok.error());
   name_in_audit(call, *headers);
+  if (call.trace) headers->set(kTraceparentHeader, call.trace->traceparent());
   const std::size_t count = remote->targets.size();
   const Target& target = remote->targets[count == 1 ? 0 : call.services.random.next() % count];
   const Way way{aggregator, *remote, target};

@@ -26,6 +26,14 @@ std::vector<std::string> catalog_features(const Features& features) {
   return out;
 }
 
+// Where no decisions are kept, clients are told that there is no such resource.
+catalog::Catalog::IsOff is_off(const Parts& parts) {
+  if (parts.decision_history > 0) return parts.is_off;
+  return [others = parts.is_off](const catalog::Resource& r) {
+    return (r.group == kOwnGroup && r.name == kDecisions) || (others && others(r));
+  };
+}
+
 void print_figures(MetricPrinter& out, const store::Store& store) {
   const store::StoreStats stats = store.stats();
   auto print = [&](std::string_view name, MetricType type, std::uint64_t value) {
@@ -85,11 +93,14 @@ void print_build(MetricPrinter& out, const BuildInfo& build) {
 ApiServer::ApiServer(const Parts& parts)
     : features_(parts.features),
       catalog_(catalog::Catalog::builtin(catalog_features(parts.features),
-                                         catalog::builtin_strategy, parts.is_off)),
+                                         catalog::builtin_strategy, is_off(parts))),
       objects_(parts.store, parts.clock, parts.random, parts.namespace_policy.master),
       canonicalizer_(parts.namespace_policy.master),
       condition_seal_(parts.secret),
       server_id_(parts.server_id),
+      decisions_(parts.decision_history > 0
+                     ? std::make_unique<DecisionHistory>(parts.decision_history)
+                     : nullptr),
       heavy_lanes_(parts.request_loops),
       loops_(parts.request_loops),
       backups_(parts.store),
@@ -244,6 +255,7 @@ void ApiServer::set_services(const Parts& parts) {
                .answers = std::make_shared<MemoryBudget>(kAnswersOfOneUser, kAnswers),
                .unreadable = &unreadable_,
                .backups = &backups_,
+               .decisions = decisions_.get(),
                .heavy_lanes = &heavy_lanes_,
                .gate = gate_.get(),
                .authenticators = &parts.authenticators,

@@ -15,6 +15,7 @@
 #include "rest/catalog_holder.h"
 #include "rest/controllers/controller.h"
 #include "rest/conversion/webhook_converter.h"
+#include "rest/decision_history.h"
 #include "rest/definition_server.h"
 #include "rest/fairness/feed.h"
 #include "rest/fairness/gate.h"
@@ -88,6 +89,7 @@ struct Parts {
   net::Dialer* service_dialer = nullptr;                  // of webhooks; null: `dialer`
   const audit::Auditor* auditor = nullptr;                // null: nothing is audited
   TraceSink* traces = nullptr;                            // null: nothing is traced
+  std::size_t decision_history = 0;                       // how many decisions are kept
   std::function<void(MetricPrinter&)> more_metrics = {};  // printed after the server's own
   const Log* log = nullptr;                               // null: nothing is logged
 };
@@ -156,6 +158,7 @@ class ApiServer {
   policy::PolicyCanonicalizer canonicalizer_;
   const ConditionSeal condition_seal_;
   const std::string server_id_;
+  std::unique_ptr<DecisionHistory> decisions_;  // null: none are kept
   std::unique_ptr<Services> services_;
   UnreadableRecords unreadable_;
   HeavyLanes heavy_lanes_;

@@ -39,6 +39,11 @@ bool changes_something(const authz::RequestInfo& info) {
          info.verb != "watch";
 }
 
+// Whoever may ask for a trace of single requests costs the server work that others pay for.
+bool may_be_traced(const authz::User& sender) {
+  return sender.in_group(authz::kMastersGroup) || sender.in_group("system:monitoring");
+}
+
 // Whether the request needs a seat. Connections last as long as their clients want.
 bool needs_seat(const Stations& stations, const authz::RequestInfo& info) {
   return stations.gate && (info.verb == "watch" || !is_long_running(info));
@@ -87,7 +92,7 @@ Task<bool> travel(Stations stations, http::Exchange& exchange, Journey& j) {
   }
   j.asked = std::move(*asked);
   if (stations.traces && !j.acting && !j.trace)
-    j.trace = stations.traces->begin(request.headers.get("traceparent"), request.method);
+    j.trace = stations.traces->begin(request.headers.get(kTraceparentHeader), request.method);
   Trace* const trace = j.trace.get();
 
   if (!j.acting) {
@@ -105,6 +110,7 @@ Task<bool> travel(Stations stations, http::Exchange& exchange, Journey& j) {
       co_return true;
     }
     j.recognised = std::move(*recognised);
+    if (trace) trace->accept(may_be_traced(j.recognised->identity.user));
     if (auto ok = check_hops(j.asked->info.via, stations.services.server_id); !ok) {
       j.end = End{fail(ok.error())};
       co_return true;

@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "http/gzip.h"
 #include "rest/catalog_holder.h"
+#include "rest/decision_history.h"
 #include "rest/memory_budget.h"
 
 namespace cardea::rest::pipeline {
@@ -59,6 +60,25 @@ audit::AnswerBody::Kind kind_of(const Result<Answer>& answer, const authz::Reque
   return is_json ? Kind::kObject : Kind::kOther;
 }
 
+// Nobody looks for these: they come all the time, or are the looking itself. Refusals are kept.
+bool is_dull(const authz::RequestInfo& info) {
+  if (info.is_resource_request) return info.api_group == kOwnGroup && info.resource == kDecisions;
+  constexpr std::string_view kHealth[] = {"/healthz", "/livez", "/readyz"};
+  return std::ranges::any_of(kHealth, [&](std::string_view path) {
+    return info.path == path || (info.path.starts_with(path) && info.path[path.size()] == '/');
+  });
+}
+
+// Why conditions or fields refused a request; empty if they did not.
+std::string refusal_in(const admission::AuditAnnotations& annotations) {
+  std::string_view decision, reason;
+  for (const auto& entry : annotations.entries) {
+    if (entry.key == "authorization.k8s.io/decision") decision = entry.value;
+    if (entry.key == "authorization.k8s.io/reason") reason = entry.value;
+  }
+  return decision == "forbid" ? std::string(reason) : std::string();
+}
+
 const authn::Identity& identity_of(const Journey& journey) {
   static const authn::Identity kNobody;
   return journey.recognised ? journey.recognised->identity : kNobody;
@@ -108,10 +128,6 @@ void Witness::begin_trace(const Journey& j) {
     if (!info.api_group.empty()) trace_->note("k8s.group", info.api_group);
     if (!info.namespace_name.empty()) trace_->note("k8s.namespace", info.namespace_name);
   }
-  if (!j.recognised) return;
-  // Whoever may ask for a trace of single requests costs the server work that others pay for.
-  const authz::User& sender = j.sender();
-  trace_->accept(sender.in_group(authz::kMastersGroup) || sender.in_group("system:monitoring"));
 }
 
 Task<bool> Witness::saw(const Journey& j) {
@@ -161,8 +177,9 @@ Task<bool> Witness::saw(const Journey& j) {
     if (trail_) trail_->impersonated(j.acting->user, deputy.constraint(), deputy.granted);
   }
   if (!j.decided) co_return true;  // it was refused before
-  services_.metrics.count_authorization(result_of(j.decided->verdict), j.asked->info.verb,
-                                        j.decided->took);
+  const AuthorizationResult result = result_of(j.decided->verdict);
+  is_conditional_ = result == AuthorizationResult::kConditional || j.decided->is_granular;
+  services_.metrics.count_authorization(result, j.asked->info.verb, j.decided->took);
   if (trail_) trail_->authorized(j.decided->verdict);
   co_return true;
 }
@@ -170,12 +187,14 @@ Task<bool> Witness::saw(const Journey& j) {
 void Witness::saw_again(const Journey& j) {
   is_refusal = j.end && j.end->is_refusal;
   if (!j.decided) return;
-  services_.metrics.count_authorization(result_of(j.decided->verdict), j.asked->info.verb,
-                                        j.decided->took);
+  const AuthorizationResult result = result_of(j.decided->verdict);
+  is_conditional_ = result == AuthorizationResult::kConditional || j.decided->is_granular;
+  services_.metrics.count_authorization(result, j.asked->info.verb, j.decided->took);
   if (trail_) trail_->authorized_again(j.decided->verdict);
 }
 
 void Witness::saw(const Call& call) {
+  if (services_.decisions) reason_ = refusal_in(call.audit_annotations);
   if (trail_)
     for (const auto& [key, value, needs_request_level, replaces] : call.audit_annotations.entries)
       replaces ? trail_->replace(key, value) : trail_->annotate(key, value, needs_request_level);
@@ -199,6 +218,40 @@ void Witness::log(const Journey& journey, int status) const {
                                     identity_of(journey), user ? *user : kNobody));
 }
 
+// Requests of clients that the chain, or the permission to impersonate, decided about. A 403 is a
+// refusal, whoever said it: the chain, a condition, a field, a guard or admission.
+void Witness::remember(const Journey& j, const authz::RequestInfo& info, int status) const {
+  const bool is_decided = j.decided || j.refused_impersonation;
+  if (!services_.decisions || !j.recognised || !user || !is_decided) return;
+  const bool has_failed = !j.decided || (j.end && !j.decided->verdict.decision.error.empty());
+  const Outcome outcome = status == 403 ? Outcome::kDenied
+                          : has_failed  ? Outcome::kError
+                                        : Outcome::kAllowed;
+  if (outcome == Outcome::kAllowed && is_dull(info)) return;
+  const bool has_deputy = j.acting && j.acting->deputy;
+  std::string_view reason = reason_;
+  if (outcome == Outcome::kAllowed) reason = {};
+  if (outcome == Outcome::kError && j.decided) reason = j.decided->verdict.decision.error;
+  services_.decisions->record(
+      {.at = frame.now,
+       .outcome = outcome,
+       .is_conditional = is_conditional_,
+       .code = status,
+       .verb = info.verb,
+       .group = info.api_group,
+       .version = info.api_version,
+       .resource = info.resource,
+       .subresource = info.subresource,
+       .namespace_name = info.namespace_name,
+       .name = info.name,
+       .path = info.is_resource_request ? std::string_view() : std::string_view(info.path),
+       .user = user->name,
+       .impersonator = has_deputy ? std::string_view(j.acting->deputy->sender.name)
+                                  : std::string_view(),
+       .reason = reason,
+       .groups = user->groups});
+}
+
 void Witness::respond(Result<Answer> answer, const Journey& journey, const authz::RequestInfo& info,
                       const std::vector<std::string>& warnings) {
   if (std::exchange(is_answered_, true)) return;
@@ -211,6 +264,8 @@ void Witness::respond(Result<Answer> answer, const Journey& journey, const authz
     frame.catalog = catalog.get();
   }
   Result<Answer> audited = trail_ ? answer : Result<Answer>();
+  // Of a refusal by the chain. What admission says may quote the object, and is not kept.
+  if (services_.decisions && is_refusal && !answer) reason_ = answer.error().message;
   http::Response response = present(std::move(answer), frame, warnings);
   if (is_refusal) response.headers.add("X-Content-Type-Options", "nosniff");
   fairness::name_flow(flow, response.headers);
@@ -220,6 +275,7 @@ void Witness::respond(Result<Answer> answer, const Journey& journey, const authz
     series_of(journey, info, frame.resource)
         .count(response.status, watch_.elapsed(), response.body.size());
     log(journey, response.status);
+    remember(journey, info, response.status);
     if (trace_) trace_->note("http.response.status_code", std::to_string(response.status));
   }
   if (!trail_ && has_given_up_) return;
@@ -288,12 +344,14 @@ void Witness::give_up(const Journey& journey, const authz::RequestInfo& info) {
   series_of(journey, info, frame.resource)
       .count(response.status, watch_.elapsed(), response.body.size());
   log(journey, response.status);
+  remember(journey, info, response.status);
   exchange_->respond(std::move(response));
 }
 
 void Witness::streams(const Journey& journey, const Call& call, int status) {
   series_of(journey, call.info, call.resource).count_stream(status);
   log(journey, status);
+  remember(journey, call.info, status);
 }
 
 }  // namespace cardea::rest::pipeline

@@ -26,7 +26,8 @@ struct Watchers {
 
 Answer too_late();  // for a request that takes too long
 
-// Observes one request from its stations to its answer, and informs metrics, log and audit.
+// Observes one request from its stations to its answer, and informs metrics, log, audit and
+// the history of decisions.
 class Witness {
  public:
   Witness(const Watchers& watchers, Services& services, std::shared_ptr<http::Exchange> exchange);
@@ -60,6 +61,7 @@ class Witness {
 
  private:
   void log(const Journey& journey, int status) const;
+  void remember(const Journey& journey, const authz::RequestInfo& info, int status) const;
   void hold(http::Response& response);
   void begin_trace(const Journey& journey);
   RequestSeries& series_of(const Journey& journey, const authz::RequestInfo& info,
@@ -72,6 +74,8 @@ class Witness {
   std::atomic<std::int64_t>* in_flight_ = nullptr;  // where this request is counted while it runs
   std::shared_ptr<AuditTrail> trail_;               // null where nothing is audited
   std::shared_ptr<Trace> trace_;                    // null where nothing is traced
+  bool is_conditional_ = false;                     // its decision depends on what it writes
+  std::string reason_;                              // of a refusal by authorization
   bool is_answered_ = false;
   bool has_given_up_ = false;
 };

@@ -2,6 +2,7 @@
 // have helped. Answered and not stored.
 #include "authz/access_review.h"
 #include "authz/refusal.h"
+#include "authz/traced_question.h"
 #include "authz/user_info.h"
 #include "authz/wire/decision_json.h"
 #include "base/strings.h"
@@ -101,6 +102,7 @@ Task<Value> answers_of_all(Call& call, std::shared_ptr<const authz::Chain> chain
     }
     std::optional<Decision> answer = authorizer->authorize(attributes);
     if (!answer) {
+      authz::TracedQuestion::give(nullptr);
       Decision waited = co_await authorizer->authorize_waiting(attributes);
       answer = std::move(waited);
     }

@@ -89,7 +89,8 @@ class TestServer {
          .more_plugins = std::move(plugins),
          .request_loops = 1,
          .secret = "of a test",
-         .server_id = "test-server"});
+         .server_id = "test-server",
+         .decision_history = 8});
     CARDEA_CHECK(server.has_value());
     return std::move(*server);
   }

@@ -27,6 +27,7 @@ constexpr Row kVerbs[] = {{"get", get}, {"update", update}, {"patch", patch}};
 constexpr Row kUnstored[] = {
     {"bindings", bind_pod},
     {"componentstatuses", component_statuses},
+    {"decisions", show_decisions},
     {"selfsubjectreviews", review_self},
     {"tokenreviews", review_token},
     {"subjectaccessreviews", review_access},

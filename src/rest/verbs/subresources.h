@@ -9,7 +9,7 @@ namespace cardea::rest {
 // is set.
 Task<Result<Answer>> serve_subresource(Call& call);
 
-// Resources that are answered but not stored: bindings, reviews, ComponentStatus.
+// Resources that are answered but not stored: bindings, reviews, ComponentStatus, Decision.
 Task<Result<Answer>> serve_unstored(Call& call);
 
 Task<Result<Answer>> review_self(Call& call);          // SelfSubjectReview: the user of the request
@@ -32,6 +32,7 @@ Task<Result<Answer>> review_conditions(Call& call);  // AuthorizationConditionsR
                                                      // conditions hold
 Task<Result<Answer>> serve_scale(Call& call);
 Task<Result<Answer>> component_statuses(Call& call);  // ComponentStatus: get and list
+Task<Result<Answer>> show_decisions(Call& call);      // Decision: get and list
 Task<Result<Answer>> bind_pod(Call& call);            // pods/binding, and bindings themselves
 Task<Result<Answer>> evict_pod(Call& call);           // pods/eviction
 Task<Result<Answer>> connect(Call& call);             // exec, attach, portforward, proxy

@@ -70,6 +70,7 @@ admission::Review review_of(Call& call, admission::Operation operation, bool dry
                            .authorization = call.open.reopen(call),
                            .loop = &call.exchange->loop(),
                            .now = call.started.text(),
+                           .trace = call.trace.get(),
                            .webhooks = call.services.conversion};
 }
 

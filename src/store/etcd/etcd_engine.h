@@ -28,6 +28,7 @@ class EtcdStore final : public Store {
         keys_(options_.prefix, options_.encoding.get()),
         tls_(std::move(tls)),
         loop_(loops_.at(0)),
+        loading_(options_.progress),
         times_(options_.history.keep) {}
   ~EtcdStore() override;
 
@@ -185,6 +186,7 @@ class EtcdStore final : public Store {
   bool is_reading_ = false;
   net::SteadyTime read_began_{};
 
+  std::function<void(std::uint64_t, std::uint64_t)> loading_;  // null once everything is there
   RevisionTimes times_;
   Revision compact_to_ = 0;
   bool is_closing_quiet_ = false;

@@ -53,6 +53,7 @@ Task<Result<EtcdStore::Loaded>> EtcdStore::load_once(net::SteadyTime until) {
     if (page->revision < loaded.revision) co_return fail(went_back(page->revision));
     loaded.records.insert(loaded.records.end(), std::make_move_iterator(page->records.begin()),
                           std::make_move_iterator(page->records.end()));
+    if (loading_) loading_(loaded.records.size(), 0);
     if (!page->more) co_return loaded;
     from = page->last_key;
     from.push_back('\0');

@@ -36,6 +36,7 @@ Result<void> EtcdStore::open() {
       if (auto done = std::exchange(load_waits_, nullptr)) done(true);
     });
     spawn(load(0), [this, &promise](Result<Loaded> loaded) {
+      loading_ = nullptr;
       if (!loaded) return promise.set_value(fail(std::move(loaded.error())));
       // What was before is not known, unless there was nothing.
       const Revision compacted = loaded->revision > 1 ? loaded->revision : 0;

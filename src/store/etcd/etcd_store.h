@@ -37,6 +37,8 @@ struct EtcdOptions {
   const Clock* clock = nullptr;                       // must outlive the store; null: the system's
   std::shared_ptr<const EtcdEncoding> encoding = {};  // null: values lie there as they are here
   std::function<void(const std::string&)> notice = {};  // what people should know, line by line
+  // Told during the first load how many records are there; the other number is 0. May be empty.
+  std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};
 };
 
 // A store that several servers share: etcd keeps it, and each server holds all live records in

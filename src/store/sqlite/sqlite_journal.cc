@@ -104,6 +104,7 @@ Result<Remembered> SqliteJournal::load(Find find) {
   if (!compacted) return fail(std::move(compacted.error()));
   compacted_ = remembered.compacted = *compacted;
   remembered.revision = std::max<Revision>(remembered.revision, *compacted);
+  measure();  // for those who wait
   if (auto loaded = load_live(remembered); !loaded) return fail(std::move(loaded.error()));
   if (auto loaded = load_history(remembered); !loaded) return fail(std::move(loaded.error()));
 
@@ -115,7 +116,15 @@ Result<Remembered> SqliteJournal::load(Find find) {
   }
   if (code != SQLITE_DONE) return fail(database_->error("the database cannot be read"));
   measure();
+  progress_ = nullptr;
   return remembered;
+}
+
+// A count of all rows would read the file once more.
+void SqliteJournal::tell_progress(std::size_t rows) const {
+  constexpr std::size_t kRowsBetween = 4096;
+  if (progress_ && rows % kRowsBetween == 0)
+    progress_(live_payload_ + history_payload_, file_bytes_.load(std::memory_order_relaxed));
 }
 
 Result<void> SqliteJournal::load_live(Remembered& into) {
@@ -135,6 +144,7 @@ Result<void> SqliteJournal::load_live(Remembered& into) {
     live_payload_ += row_size(*record);
     into.revision = std::max(into.revision, record->mod_revision);
     into.current.push_back(std::move(record));
+    tell_progress(into.current.size());
   }
   if (code != SQLITE_DONE) return fail(database_->error("the database cannot be read"));
   statement->reset();
@@ -160,6 +170,7 @@ Result<void> SqliteJournal::load_history(Remembered& into) {
     into.revision = std::max(into.revision, until);
     if (until > into.compacted)
       into.history.push_back({std::move(record), until, statement->integer(2) != 0});
+    tell_progress(history_sizes_.size());
   }
   if (code != SQLITE_DONE) return fail(database_->error("the database cannot be read"));
   return {};

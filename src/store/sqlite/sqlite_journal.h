@@ -21,6 +21,9 @@ class SqliteJournal : public Journal {
                                                      const std::string& vfs);
   ~SqliteJournal() override;
 
+  // Told in load() how many bytes of about how many are read. Before it.
+  using Progress = std::function<void(std::uint64_t done, std::uint64_t all)>;
+  void set_progress(Progress progress) { progress_ = std::move(progress); }
   Result<Remembered> load(Find find) override;
   Written write(std::span<const EventPtr> events) override;
   Written resolve(std::span<const EventPtr> events) override;
@@ -48,6 +51,7 @@ class SqliteJournal : public Journal {
   Result<void> connect();
   Result<void> load_live(Remembered& into);
   Result<void> load_history(Remembered& into);
+  void tell_progress(std::size_t rows) const;
 
   int write_row(const Event& event);
   int write_marks();
@@ -76,6 +80,7 @@ class SqliteJournal : public Journal {
   std::unique_ptr<Database> database_;
   std::optional<Statements> sql_;  // finalized before database_ closes
   Find find_;
+  Progress progress_;
   bool reconnect_first_ = false;  // the connection failed in a way that only a new one gets over
   bool rebind_first_ = false;     // a sweep failed half-way: the places in memory may be wrong
 

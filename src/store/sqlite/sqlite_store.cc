@@ -15,6 +15,7 @@ Result<std::unique_ptr<Store>> open_sqlite_store(const SqliteOptions& options) {
   static const SystemClock system_clock;
   auto journal = SqliteJournal::open(options.directory, options.vfs);
   if (!journal) return fail(std::move(journal.error()));
+  (*journal)->set_progress(options.progress);
   return LocalStore::open(std::move(*journal), options.history,
                           options.clock ? *options.clock : system_clock);
 }

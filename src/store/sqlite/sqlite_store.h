@@ -13,6 +13,8 @@ struct SqliteOptions {
   HistoryOptions history;
   std::string vfs;               // an SQLite VFS for the database files; empty for the usual one
   const Clock* clock = nullptr;  // must outlive the store; null for the system's
+  // Told now and then how many bytes of about how many are loaded; may be empty.
+  std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};
 };
 
 // Opens the store in `directory`, or makes a new one there, and loads it. One process at a time:

@@ -71,6 +71,29 @@ TEST_F(SqliteStoreTest, EverythingIsThereAfterARestart) {
   EXPECT_EQ(write(put("/c", "1")), 7);
 }
 
+TEST_F(SqliteStoreTest, WhoeverWaitsForALoadIsToldHowFarItIs) {
+  Txn many;
+  for (int i = 0; i < 10'000; ++i)
+    many.ops.push_back(Put{cat("/k", std::to_string(i)), std::string(100, 'x')});
+  write(std::move(many));
+  store_.reset();
+  std::vector<std::uint64_t> done;
+  std::uint64_t all = 0;
+  auto opened = open_sqlite_store({.directory = directory_.path(),
+                                   .history = history_,
+                                   .vfs = "",
+                                   .clock = &clock_,
+                                   .progress = [&](std::uint64_t bytes, std::uint64_t of) {
+                                     done.push_back(bytes);
+                                     all = of;
+                                   }});
+  ASSERT_TRUE(opened) << opened.error().message;
+  ASSERT_EQ(done.size(), 2u);
+  EXPECT_GT(done[0], 400'000u);
+  EXPECT_GT(done[1], done[0]);
+  EXPECT_GT(all, done[1]);
+}
+
 TEST_F(SqliteStoreTest, RevisionsDoNotGoBackWhenTheLastChangeIsForgotten) {
   write(put("/a", "1"));
   write(remove("/a"));

@@ -8,6 +8,11 @@ const {asYaml} = await load("change");
 const {pathBefore} = await load("playground");
 const {attributesOf, outcome} = await load("api");
 const {isAbout} = await load("denials");
+const {comesThrough, documentTargets, gifts, targetOf} = await load("gifts");
+const {questionOf, termsOf} = await load("happened");
+const {asWords, listed} = await load("parts");
+globalThis.crypto ??= (await import("node:crypto")).webcrypto;
+const {challengeOf, claimsOf} = await load("issuer");
 
 const rule = (verbs, apiGroups, resources, resourceNames) => ({verbs, apiGroups, resources, ...(resourceNames && {resourceNames})});
 const pods = rule(["get", "list"], [""], ["pods"]);
@@ -72,3 +77,40 @@ assert.deepEqual(attributesOf(api, {verb: "get", target: "doors.example.com"}), 
 assert.equal(outcome({}), "no", "an empty answer is no yes");
 assert.equal(outcome({denied: true}), "denied");
 assert.equal(outcome({conditionsChain: [{}]}), "if");
+
+// What policy documents give: `pods` and `Pod` mean the same, `-x` takes away, and what the page does not know is told.
+const kinds = {resources: [{group: "", resource: "pods", kind: "Pod", subresources: []}, {group: "apps", resource: "deployments", kind: "Deployment", subresources: []}]};
+const meant = (resources, more = {}, unknown = new Set()) => [documentTargets(kinds, {resources, ...more}, unknown).map(targetOf), [...unknown]];
+assert.deepEqual(meant(["pods", "Deployment"]), [["pods", "deployments.apps"], []]);
+assert.deepEqual(meant(["pods/log"]), [["pods/log"], []]);
+assert.deepEqual(meant(["*"]), [["*.*"], []]);
+assert.deepEqual(meant(["*", "-pods"]), [["deployments.apps"], []]);
+assert.deepEqual(meant(["pods", "deployments"], {apiGroups: ["apps"]}), [["deployments.apps"], []]);
+assert.deepEqual(meant(["resourcegroup:mine"]), [[], ["resourcegroup:mine"]]);
+const given = [...gifts({subjects: [{kind: "User", name: "u"}], namespace: "n", isDocument: true, rules: [
+  {verbs: ["get"], resources: ["pods"]}, {deny: true, verbs: ["delete"], resources: ["pods"], attributeRestrictions: {labelsContain: ["x"]}}]}, kinds, new Set())];
+assert.deepEqual(given.map((g) => [g.verb, g.deny, g.condition]), [["get", false, ""], ["delete", true, '{"labelsContain":["x"]}']]);
+assert.deepEqual([...gifts({subjects: [{kind: "User", name: "u"}], namespace: "n", effect: "Deny", condition: "c", rules: [pods]}, kinds)].map((g) => [g.verb, g.deny, g.condition]),
+                 [["get", true, "c"], ["list", true, "c"]]);
+const through = (words) => ({binding: {kind: "RoleBinding", name: "b", namespace: "n"}, role: {kind: "Role", name: "r", namespace: "n"}, rule: {verbs: ["get"], [words]: ["pods"]}});
+const document = {object: "RoleBinding", isDocument: true}, stored = {metadata: {name: "b", namespace: "n"}};
+assert(comesThrough(through("resourceKinds"), document, stored));
+assert(!comesThrough(through("resources"), document, stored), "a binding of RBAC may have the same name");
+assert(comesThrough(through("resources"), {object: "RoleBinding"}, stored));
+assert(!comesThrough(through("resourceKinds"), {object: "RoleBinding"}, stored));
+assert(comesThrough(through("resourceKinds"), {object: "Role", isDocument: true}, {metadata: {name: "r", namespace: "master"}}, new Set(["n/b"])), "a role of the master namespace");
+assert(!comesThrough(through("resourceKinds"), {object: "Role", isDocument: true}, {metadata: {name: "r", namespace: "n"}}, new Set(["n/c"])));
+assert(comesThrough(through("resources"), {object: "Role"}, {metadata: {name: "r", namespace: "n"}}));
+
+// Decisions: which are asked for, and the question of one.
+assert.equal(termsOf({user: "a,b", target: "deployments.apps/scale", outcome: "outcome!=Allowed"}),
+             "user=a\\,b,request.resource=deployments,request.group=apps,request.subresource=scale,outcome!=Allowed");
+assert.equal(termsOf({user: "", target: "/metrics", outcome: ""}), "request.path=/metrics");
+assert.equal(questionOf({user: "u", groups: ["dev", "Domain Users"], request: {verb: "get", resource: "pods", namespace: "n"}}).get("groups"), 'dev "Domain Users"');
+assert.deepEqual(listed(asWords(["dev", "Domain Users", "a,b"])), ["dev", "Domain Users", "a,b"]);
+assert.deepEqual(listed(" dev,ops  x "), ["dev", "ops", "x"]);
+
+// PKCE: the example of RFC 7636.
+assert.equal(await challengeOf("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+assert.deepEqual(claimsOf(`x.${Buffer.from('{"sub":"ä"}').toString("base64url")}.y`), {sub: "ä"});
+for (const wrong of ["", "x", "a.!.c", "a.e30"]) assert.throws(() => { if (claimsOf(wrong).sub === undefined) throw new Error("no claims"); });

@@ -10,7 +10,7 @@ const {CARDEA_BASE: base, CARDEA_ADMIN: admin, CARDEA_JANE: jane, CARDEA_MARKUP:
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const PATIENCE = 60_000;
-const STORIES = ["me", "may", "who", "grants", "expressions", "change"];
+const STORIES = ["me", "may", "who", "grants", "expressions", "change", "happened"];
 
 function expect(condition, message) {
   if (!condition) throw new Error(message);
@@ -19,7 +19,7 @@ function expect(condition, message) {
 const browser = await chromium.launch({executablePath, args: ARGUMENTS});
 
 // A page at the sign-in form. What it must not do is noted in `faults`.
-async function visit({width = 1280, height = 800, colorScheme = "light", refusals = false} = {}) {
+async function visit({width = 1280, height = 800, colorScheme = "light", refusals = false, also = []} = {}) {
   const context = await browser.newContext({ignoreHTTPSErrors: true, viewport: {width, height}, colorScheme, reducedMotion: "reduce"});
   context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage(), faults = [];
@@ -30,7 +30,7 @@ async function visit({width = 1280, height = 800, colorScheme = "light", refusal
   });
   page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
   page.on("dialog", (dialog) => { faults.push(`a dialog of the browser: ${dialog.message()}`); dialog.dismiss(); });
-  page.on("request", (request) => { if (!request.url().startsWith(`${base}/`)) faults.push(`a request to ${request.url()}`); });
+  page.on("request", (request) => { if (![base, ...also].some((place) => request.url().startsWith(`${place}/`))) faults.push(`a request to ${request.url()}`); });
   if (pageFolder) await page.route(`${base}/ui/**`, serveFromFolder);
   await page.goto(`${base}/ui/`);
   return {page, context, faults, async end() {
@@ -47,7 +47,7 @@ const TYPES = {html: "text/html", js: "text/javascript", css: "text/css", svg: "
 async function serveFromFolder(route) {
   const name = new URL(route.request().url()).pathname.slice("/ui/".length) || "index.html", path = `${pageFolder}/${name}`;
   const page = await route.fetch({url: `${base}/ui/`});  // for the headers
-  if (!existsSync(path)) return route.fulfill({status: 404});
+  if (!existsSync(path)) return route.continue();
   await route.fulfill({status: 200, headers: {...page.headers(), "content-type": TYPES[name.split(".").pop()]}, body: readFileSync(path)});
 }
 
@@ -261,6 +261,181 @@ const chapters = {
     await page.getByRole("button", {name: "What would change?"}).click();
     await page.getByRole("alert").waitFor();
     await end().catch((error) => { if (!/status of 4\d\d/.test(error.message)) throw error; });
+  },
+
+  // Roles and bindings of policy documents: what a rule, a denial and a binding would change.
+  async change_of_policy_documents() {
+    const {page, end} = await signIn(admin);
+    await go(page, "change");
+    const edit = async (kind, namespace, name, make) => {
+      await page.getByRole("combobox", {name: "Kind"}).selectOption(kind);
+      await page.getByRole("combobox", {name: "Namespace"}).fill(namespace);
+      await page.getByRole("textbox", {name: "Name", exact: true}).fill(name);
+      await page.locator("#main textarea").fill("");
+      await page.getByRole("button", {name: "Load"}).click();
+      await page.waitForFunction(() => document.querySelector("#main textarea").value.includes("kind:") || document.querySelector("#main").innerText.includes("It does not exist"));
+      await page.locator("#main textarea").fill(make(await page.locator("#main textarea").inputValue()));
+      await page.getByRole("button", {name: "What would change?"}).click();
+      await page.getByRole("heading", {name: /Losses/}).waitFor();
+    };
+    const listed = (title) => page.locator("section", {has: page.getByRole("heading", {name: new RegExp(title)})});
+    // A rule more: the users and groups of its binding gain it.
+    await edit("Document Role", "shop", "careful", (yaml) => `${yaml}- verbs: [update]\n  resourceKinds: [configmaps]\n`);
+    for (const who of ["User edgar", "Group editors"]) await listed("Gains: 3").getByText(who).first().waitFor();
+    await listed("Gains").getByText("update configmaps in shop").first().waitFor();
+    await listed("Losses: none").waitFor();
+    // A rule less: get of pods goes, and the denial takes nothing from those who could not delete anyway.
+    await edit("Document Role", "shop", "careful", (yaml) => yaml.replace(/  - get\n/, ""));
+    await listed("Losses: 3").getByText("get pods in shop").first().waitFor();
+    await listed("Gains: none").waitFor();
+    // A denial more, without a restriction.
+    await edit("Document Role", "shop", "careful", (yaml) => `${yaml}- deny: true\n  verbs: [get]\n  resourceKinds: [pods]\n`);
+    await listed("Losses: 3").getByText("User edgar").waitFor();
+    // Somebody else is bound: who is new gains, who goes loses.
+    await edit("Document RoleBinding", "shop", "careful", (yaml) => yaml.replace("- edgar", "- nora"));
+    await listed("Gains").getByText("User nora").first().waitFor();
+    await listed("Losses").getByText("User edgar").first().waitFor();
+    await page.getByRole("button", {name: "Apply"}).click();
+    await text(page, "Applied");
+    await edit("Document RoleBinding", "shop", "careful", (yaml) => yaml.replace("- nora", "- edgar"));
+    await page.getByRole("button", {name: "Apply"}).click();
+    await text(page, "Applied");
+    // A container gives nothing by itself.
+    await edit("Document PolicyBinding", "shop", "master", () => "kind: PolicyBinding\npolicyRef: {namespace: master}\n");
+    await text(page, "It gives nothing by itself");
+    await end();
+  },
+
+  // What happened: refusals are found by user, resource and outcome, and lead to why.
+  async happened() {
+    const {page, context, end} = await signIn(admin);
+    const sent = async (token, method, path) => (await context.request.fetch(`${base}${path}`, {method, headers: {Authorization: `Bearer ${token}`}})).status();
+    expect(await sent(jane, "GET", "/api/v1/namespaces/shop/pods") === 200, "jane may list pods");
+    expect(await sent(jane, "DELETE", "/api/v1/namespaces/shop/secrets/prices") === 403, "jane may not delete secrets");
+    expect(await sent(marked, "GET", "/api/v1/namespaces/shop/configmaps") === 200, "the other may list");
+    await go(page, "happened");
+    const rows = page.getByRole("listbox", {name: "Decisions, newest first"});
+    await rows.getByRole("option", {name: /jane.*delete secrets prices in shop/}).first().waitFor();
+    await rows.getByText("<img src=x onerror=struck=1>").first().waitFor();
+    await page.getByLabel("User").fill("jane");
+    await page.getByRole("combobox", {name: "Resource"}).fill("secrets");
+    await page.getByRole("combobox", {name: "Outcome"}).selectOption("refused");
+    await page.keyboard.press("Tab");
+    await page.getByRole("button", {name: "Read anew"}).click();
+    await page.waitForFunction(() => document.querySelectorAll("#main .decisions [role=option]").length === 1);
+    await rows.getByRole("option").click();
+    await text(page, 'cannot delete resource "secrets"');
+    await picture(page, "ui-happened");
+    await page.getByRole("link", {name: "Why?"}).click();
+    await page.locator(".verdict.no").waitFor();
+    expect(await page.getByLabel("User").inputValue() === "jane" && await page.getByLabel("Groups").inputValue() === "dev system:authenticated"
+           && await page.getByLabel("Name", {exact: true}).inputValue() === "prices", "the question is not that of the decision");
+    // Whoever may not read them is told, and nothing is asked.
+    await page.getByRole("button", {name: "Sign out"}).click();
+    await page.getByLabel("Token").fill(jane);
+    await page.keyboard.press("Enter");
+    await page.getByRole("navigation", {name: "Stories"}).waitFor();
+    await go(page, "happened");
+    await text(page, "You may not see what others did");
+    await end();
+  },
+
+  async no_decisions() {
+    const {page, end} = await signIn(admin);
+    await go(page, "happened");
+    await text(page, "This server keeps no decisions");
+    await end();
+  },
+
+  // Signing in at an issuer: CARDEA_ISSUER, in a window of its own.
+  async at_an_issuer() {
+    const issuer = process.env.CARDEA_ISSUER;
+    const begin = async (options = {}) => {
+      const visitor = await visit({also: [issuer], ...options}), {page, context} = visitor;
+      const [other] = await Promise.all([context.waitForEvent("page"), page.getByRole("button", {name: `Sign in with ${new URL(issuer).host}`}).click()]);
+      other.on("pageerror", (error) => visitor.faults.push(`error: ${error.message}`));
+      return {...visitor, other, async finish() {
+        expect(!visitor.faults.length, visitor.faults.join("\n"));
+        expect((await context.cookies(base)).length === 0 || new URL(base).hostname === new URL(issuer).hostname, "there is a cookie");
+        expect(await page.evaluate(() => localStorage.length + sessionStorage.length) === 0, "something is stored in the browser");
+        await context.close();
+      }};
+    };
+    const logIn = async (other) => {
+      await other.locator("input[name=login]").fill("olga");
+      await other.locator("input[name=password]").fill("any");
+      await other.locator("button[type=submit]").click();
+      await other.getByRole("button", {name: "Continue"}).click();
+    };
+    const refused = async (page, words) => {
+      await text(page, words);
+      expect(await page.getByRole("navigation", {name: "Stories"}).count() === 0, "somebody is signed in");
+    };
+
+    let {page, other, finish} = await begin();
+    const asked = new URL(await other.waitForURL(/\/interaction\//).then(() => other.url()));
+    expect(asked.origin === issuer, `${asked}`);
+    const closes = other.waitForEvent("close");
+    await logIn(other);
+    await page.getByRole("navigation", {name: "Stories"}).waitFor();
+    await page.locator("header .who", {hasText: "oidc:olga"}).waitFor();
+    await closes;
+    await page.reload();
+    await page.getByLabel("Token").waitFor();
+    await finish();
+
+    // The person says no at the issuer.
+    ({page, other, finish} = await begin());
+    await other.locator("a[href$='/abort']").click();
+    await refused(page, "The issuer refused");
+    await finish();
+
+    // The answer has another state: nobody takes it, and no code is sent anywhere.
+    ({page, other, finish} = await begin());
+    await other.waitForURL(/\/interaction\//);
+    let redeemed = 0;
+    page.on("request", (request) => { if (request.url() === `${issuer}/token`) ++redeemed; });
+    await other.goto(`${base}/ui/?code=stolen&state=of-another`);
+    await text(other, "Nobody waits for this answer");
+    expect(!other.url().includes("stolen"), "the code stays in the address");
+    expect(redeemed === 0, "a code was sent");
+    await page.getByRole("button", {name: "Cancel"}).click();
+    await page.getByRole("button", {name: `Sign in with ${new URL(issuer).host}`}).waitFor();
+    await refused(page, "Sign in");
+    await finish();
+
+    // The token has another nonce; the server would have accepted it.
+    ({page, other, finish} = await begin());
+    await page.route(`${issuer}/token`, async (route) => {
+      const answer = await route.fetch(), tokens = await answer.json(), parts = tokens.id_token.split(".");
+      const claims = {...JSON.parse(Buffer.from(parts[1], "base64url")), nonce: "of-another"};
+      tokens.id_token = [parts[0], Buffer.from(JSON.stringify(claims)).toString("base64url"), parts[2]].join(".");
+      await route.fulfill({response: answer, json: tokens});
+    });
+    await logIn(other);
+    await refused(page, "This token is of another sign-in");
+    await finish();
+
+    // The token endpoint does not answer to web pages.
+    ({page, other, finish} = await begin({refusals: true}));
+    await page.route(`${issuer}/token`, (route) => route.abort("failed"));
+    await logIn(other);
+    await refused(page, "does not allow this origin (CORS)");
+    await finish();
+  },
+
+  // The same where the issuer really sends no CORS headers: the browser keeps the answer from the page.
+  async at_an_issuer_without_cors() {
+    const issuer = process.env.CARDEA_ISSUER;
+    const visitor = await visit({also: [issuer], refusals: true}), {page, context, faults} = visitor;
+    const [other] = await Promise.all([context.waitForEvent("page"), page.getByRole("button", {name: `Sign in with ${new URL(issuer).host}`}).click()]);
+    await other.locator("input[name=login]").fill("olga");
+    await other.locator("input[name=password]").fill("any");
+    await other.locator("button[type=submit]").click();
+    await other.getByRole("button", {name: "Continue"}).click();
+    await text(page, "does not allow this origin (CORS)");
+    expect(faults.every((fault) => /CORS/.test(fault)), faults.join("\n"));
+    await context.close();
   },
 
   // Names that are markup, wherever a name is shown: the viewer's own, subjects, bindings, roles, policies and what they say.

@@ -52,18 +52,21 @@ const sites = { provider: new Site(providerPort), plain: new Site(plainPort) };
 const keys = { provider: await makeKeys('p1'), plain: await makeKeys('k1') };
 let generation = 1;
 
-function makeProvider() {
+// `redirect`: where a public client, `cardea-ui`, gets its codes; people sign in with any name. Without `cors` web pages get no answers.
+function makeProvider({ redirect, cors = true } = {}) {
   const clients = algorithms.map((alg) => ({
     client_id: alg, client_secret: 'secret', grant_types: [grant], redirect_uris: [], response_types: [],
     token_endpoint_auth_method: 'client_secret_post', id_token_signed_response_alg: alg,
   }));
+  if (redirect) clients.push({ client_id: 'cardea-ui', redirect_uris: [redirect], grant_types: ['authorization_code'], response_types: ['code'], token_endpoint_auth_method: 'none' });
   const provider = new Provider(urls.provider, {
     jwks: { keys: keys.provider }, clients, cookies: { keys: ['k'] },
     enabledJWA: { idTokenSigningAlgValues: algorithms },
     conformIdTokenClaims: false,
     claims: { openid: ['sub'], profile: ['groups', 'email', 'email_verified'] },
     findAccount: (ctx, id) => ({ accountId: id, claims: () => ({ sub: id, groups: ['dev', 'ops'], email: `${id}@example.com`, email_verified: true }) }),
-    features: { devInteractions: { enabled: false } },
+    features: { devInteractions: { enabled: Boolean(redirect) } },
+    clientBasedCORS: () => cors,
   });
   provider.registerGrantType(grant, async (ctx, next) => {
     const account = await provider.Account.findAccount(ctx, ctx.oidc.params.subject);
@@ -101,7 +104,7 @@ async function post(url, form) {
 }
 
 const commands = {
-  async start({ site }) { await sites[site].start(site === 'provider' ? makeProvider() : plain); },
+  async start({ site, ...provider }) { await sites[site].start(site === 'provider' ? makeProvider(provider) : plain); },
   async stop({ site }) { await sites[site].stop(); },
   async rotate({ site }) {
     generation += 1;
