@@ -236,15 +236,16 @@ def by_conditions(kubelet):
     """The gate that lets the authorizer decide about objects: the same answers, and reviews show the conditions (docs/admission.md)."""
     with Cardea(f"--client-ca-file={kubelet.folder}/ca.crt", "--feature-gates=NodeConditionalAuthorization=true") as server:
         prey(server)
-        tries_to_become_admin(kubelet, server)
+        kubelet.refused(server, "POST", PODS, pod("evil", {"serviceAccountName": "boss"}), saying="has no Node object")
         uid = kubelet.allowed(server, "POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}})["metadata"]["uid"]
+        tries_to_become_admin(kubelet, server)
         mirror_pods_refer_to_nothing(kubelet, server, uid)
         keeps_to_its_node(kubelet, server)
         # Kubelets apply and patch their status, renew leases, and make what is gone again.
         kubelet.allowed(server, "PATCH", f"/api/v1/nodes/{NODE}/status", {"status": {"phase": "Running"}}, MERGE)
         lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": NODE}, "spec": {"holderIdentity": NODE}}
         leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
-        kubelet.allowed(server, "PUT", f"{leases}/{NODE}", lease)
+        kubelet.allowed(server, "PATCH", f"{leases}/{NODE}", {"spec": lease["spec"]}, MERGE)
         kubelet.allowed(server, "DELETE", f"{leases}/{NODE}")
         kubelet.allowed(server, "PUT", f"{leases}/{NODE}", lease)
         kubelet.refused(server, "PUT", f"{leases}/{OTHER}", lease | {"metadata": {"name": OTHER}})
@@ -256,8 +257,8 @@ def by_conditions(kubelet):
             return made(server, "/apis/authorization.k8s.io/v1/subjectaccessreviews", {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec})["status"]
         shown = review("HumanReadable", verb="create", resource="pods")
         expect(not shown["allowed"] and f'object.?spec.?nodeName.orValue("") == "{NODE}"' in str(shown["conditionsChain"]) and uid in str(shown["conditionsChain"]), shown)
-        expect("allowed if" in shown["reason"] and "mirror pods of its own" in shown["reason"], shown)
-        expect("reason" not in review("Optimized", verb="create", resource="pods"), "the compact form has a reason")
+        expect("mirror pods of its own" in str(shown) and "mirror pods of its own" not in str(review("Optimized", verb="create", resource="pods")), shown)
+        expect("mirror pods of its own" in review(None, verb="create", resource="pods")["reason"], "a long condition is shown by its description")
         plain = review(None, verb="delete", resource="pods")
         expect(plain["allowed"] is False and plain["reason"].startswith(f'allowed if oldObject.?spec.?nodeName.orValue("") == "{NODE}" (pods that run on it); '), plain)
         expect(review(None, verb="update", resource="nodes", name=OTHER)["allowed"] is False, "another node")

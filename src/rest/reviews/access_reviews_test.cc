@@ -125,8 +125,7 @@ TEST_F(AccessReviews, TheCompactFormHasNoWordsForPeople) {
                              R"("},"resourceAttributes":{"verb":"create","version":"v1",)"
                              R"("resource":"pods"}})"))["status"];
   };
-  EXPECT_EQ(in("HumanReadable")["reason"].as_string(),
-            "allowed if object.spec.class == 'dev' (of class dev)");
+  EXPECT_NE(json::print(in("HumanReadable")).find("of class dev"), std::string::npos);
   const json::Value compact = in("Optimized");
   EXPECT_FALSE(compact.has("reason"));
   EXPECT_EQ(json::print(compact).find("of class dev"), std::string::npos);

@@ -57,8 +57,6 @@ inline json::Value answer_status(const Call& call, const authz::Attributes& ques
     status.set("conditionalDecision", authz::wire::as_tree(sent));
   else
     status.set("conditionsChain", authz::wire::as_list(sent, wish.with_descriptions));
-  if (wish.dialect == authz::wire::Dialect::kList && wish.with_descriptions)
-    status.set("reason", authz::condition_line(decision));
   return status;
 }
 
