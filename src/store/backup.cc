@@ -15,7 +15,7 @@ constexpr std::size_t kHashSize = 32;
 constexpr std::uint64_t kEndMark = ~std::uint64_t{0};  // in the place of the length of a key
 // More than any store takes: what says so is damaged, and must not be waited for.
 constexpr std::uint64_t kLongestKey = 1u << 20, kLongestValue = 1u << 30;
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kRecordsAtOnce = 4096;
 constexpr int kAttempts = 8;
 
 void put_number(std::string& out, std::uint64_t number) {
@@ -44,7 +44,7 @@ void put_record(std::string& out, const Record& r) {
 
 Result<Snapshot> read_pages(const Store& store) {
   Snapshot out{.revision = store.current_revision(), .records = {}};
-  RangeQuery query{.limit = kPage, .at = out.revision};
+  RangeQuery query{.limit = kRecordsAtOnce, .at = out.revision};
   for (;;) {
     auto page = store.range(query);
     if (!page) return fail(page.error());

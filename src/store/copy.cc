@@ -9,7 +9,7 @@ namespace cardea::store {
 namespace {
 
 constexpr std::string_view kCopyKey = "/cardea/copy";
-constexpr std::size_t kPage = 500;
+constexpr std::size_t kCopiedAtOnce = 500;
 // What every etcd takes in one transaction.
 constexpr std::size_t kMostOps = 32;
 constexpr std::size_t kMostBytes = 1u << 20;
@@ -23,7 +23,7 @@ bool is_left_out(const CopyOptions& options, std::string_view key) {
 // Calls `visit` with every record of one state, in the order of keys.
 template <typename Visit>
 Result<void> each_record(const Store& store, const CopyOptions& options, Visit visit) {
-  RangeQuery query{.limit = kPage, .at = store.current_revision()};
+  RangeQuery query{.limit = kCopiedAtOnce, .at = store.current_revision()};
   for (;;) {
     auto page = store.range(query);
     if (!page) return fail(page.error());

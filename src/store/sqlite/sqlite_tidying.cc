@@ -14,7 +14,7 @@ namespace {
 constexpr int kForgetRows = 512;
 constexpr int kSweepRows = 64;
 constexpr int kCheckpointFrames = 512;
-constexpr std::uint64_t kPage = 8192;
+constexpr std::uint64_t kBytesOfPage = 8192;
 
 }  // namespace
 
@@ -100,15 +100,16 @@ bool SqliteJournal::measure() {
     return ok;
   };
   if (!read(sql_->page_count, pages_) || !read(sql_->free_count, free_pages_)) return false;
-  file_bytes_.store(pages_ * kPage + static_cast<std::uint64_t>(log_peak_) * (kPage + 24),
-                    std::memory_order_relaxed);
+  file_bytes_.store(
+      pages_ * kBytesOfPage + static_cast<std::uint64_t>(log_peak_) * (kBytesOfPage + 24),
+      std::memory_order_relaxed);
   return true;
 }
 
 bool SqliteJournal::is_fat() const {
-  double used = static_cast<double>((pages_ - free_pages_) * kPage);
+  double used = static_cast<double>((pages_ - free_pages_) * kBytesOfPage);
   double ideal = static_cast<double>(live_payload_ + history_payload_);
-  return used > ideal * std::max(1.5, swept_ratio_ + 0.05) + 64 * kPage;
+  return used > ideal * std::max(1.5, swept_ratio_ + 0.05) + 64 * kBytesOfPage;
 }
 
 // Pages lose rows one by one and are merged late. A sweep writes all rows once more, tightly,
@@ -148,7 +149,7 @@ Journal::Tidied SqliteJournal::sweep_some() {
   if (moved.size() < kSweepRows) {
     sweep_until_ = 0;
     if (!measure()) return failed(database_->trouble());
-    double used = static_cast<double>((pages_ - free_pages_) * kPage);
+    double used = static_cast<double>((pages_ - free_pages_) * kBytesOfPage);
     swept_ratio_ = used / std::max(1.0, static_cast<double>(live_payload_ + history_payload_));
   }
   return Tidied::kMore;
