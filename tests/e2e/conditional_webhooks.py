@@ -202,7 +202,7 @@ def both(user):
 
 @story.chapter
 def the_page_configures_webhooks_in_this_way():
-    page = documented("yaml", 1)
+    page = documented("yaml", 2)
     expect(TREE.strip() in page and LIST.strip() in page, "the page on conditions configures webhooks in another way")
 
 

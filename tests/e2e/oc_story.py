@@ -1,7 +1,7 @@
 """OpenShift's own `oc` on Cardea: `oc policy`, `oc adm policy`, `oc auth`, and what they change for the people they name.
 
 `oc policy can-i` was removed from oc: the chapters whose names end in `_4_5` run a release that has it.
-Only with `./dev test --with-peers`.
+Only with `./dev test --with-peers`. The commands of docs/ecosystem.md are among those that the chapters run.
 """
 import json
 import os

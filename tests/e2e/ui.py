@@ -1,4 +1,5 @@
 """The page under /ui/: its files over HTTP, and each of its stories in a headless Chromium (browser/ui.mjs).
+The sign-in at an issuer is set up as docs/ui.md says.
 
     ui.py --packages=FOLDER     where the npm packages go (below the build folder); kept for the next run
     ui.py --images=FOLDER       keeps pictures of the page there: docs/images has those of the documents
