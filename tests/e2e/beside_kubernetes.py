@@ -186,7 +186,7 @@ def collections(server):
     out = []
     for group in ["/api/v1"] + [f"/apis/{v['groupVersion']}" for g in server.request("GET", "/apis")[2]["groups"] for v in g["versions"]]:
         for resource in server.request("GET", group)[2]["resources"]:
-            if "list" in resource["verbs"] and "/" not in resource["name"] and resource["name"] != "componentstatuses":
+            if "list" in resource["verbs"] and "/" not in resource["name"] and resource["name"] not in ("componentstatuses", "decisions"):
                 out.append(f"{group}/{resource['name']}")
     return out
 
