@@ -103,7 +103,7 @@ def policy_that_cannot_be_read_refuses():
         (registration + "/mutatingadmissionpolicies", "mutatingadmissionpolicies", {"metadata": {"name": "p"}, "spec": {
             "reinvocationPolicy": "Never", "matchConstraints": matches, "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": "[JSONPatch{op: 'test', path: '/kind', value: 'Secret'}]"}}]}}),
         (registration + "/mutatingadmissionpolicybindings", "mutatingadmissionpolicybindings", {"metadata": {"name": "p"}, "spec": bound}),
-        ("/apis/permissionconfig.k8s.io/v1alpha1/uncoveredpermissionsets", "uncoveredpermissionsets", {"metadata": {"name": "p"}, "spec": {
+        ("/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets", "uncoveredpermissionsets", {"metadata": {"name": "p"}, "spec": {
             "uncoveredPermissions": ["granular:ownerReferences"]}}),
         ("/apis/access.cardea.dev/v1alpha1/permissionmaps", "permissionmaps", {"metadata": {"name": "p"}, "spec": {
             "resource": "nodes", "permissions": [{"field": "spec.unschedulable", "verb": "cordon"}]}}),
